@@ -30,6 +30,8 @@ static const option_entry own_entries[] = {
      "answer where the prediction set at alpha A, calibrated on --calibration, holds one class, and give a person the "
      "short list of the others",
      1e-9, 0.999999},
+    {"refer-above", 0, OPTION_REAL, PLACE(how.refer_above), "S", NULL,
+     "of images: refer one to a person where more than the share S of its sites abstain", 0, 1},
     {"policy", 0, OPTION_TEXT, PLACE(policy.file), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
     {"save", 0, OPTION_TEXT, PLACE(how.save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(how.output), "FILE", NULL,
@@ -93,7 +95,9 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, decide_
         return code;
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
-    decision_summary_print(path, policy, &result);
+    code = text_print_result(vg_decide_result_text(&text, &result, policy, path), &text);
+    if (code != CLI_OK)
+        return code;
     if (policy->line && save)
         printf("Saved: %s; the same again: %s\n", save, policy->line);
     else if (policy->line)

@@ -3,10 +3,9 @@
 
 typedef struct evaluate_values {
     vg_evaluate_file_options how;
-    const char *output, *ignore;
+    const char *output;
     bool json, all, force;
     option_reals coverages, risks;
-    int64_t ignored; /* what --ignore says */
 } evaluate_values;
 
 #define PLACE(member) offsetof(evaluate_values, member)
@@ -16,8 +15,6 @@ static const option_entry own_entries[] = {
     OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON; of several files a list", 0, 0},
     {"all", 0, OPTION_FLAG, PLACE(all), NULL, NULL, "show every measure, figure and class", 0, 0},
-    {"ignore", 0, OPTION_TEXT, PLACE(ignore), "LABEL", NULL,
-     "of images: the label of the sites that are left out of every figure, often 255", 0, 0},
     {"bins", 0, OPTION_COUNT, PLACE(how.bins), "B", "15", "bins of the calibration errors", 1, 10000},
     OPTION_BOOTSTRAP(PLACE(how.resamples), "0", "resamples for intervals, 1000 is usual; 0: none"),
     OPTION_SEED(PLACE(how.seed)),
@@ -39,18 +36,12 @@ static int check_points(const char *name, const option_reals *points) {
     return CLI_OK;
 }
 
-/* What the library takes of the lists and of --ignore, a whole number. */
-static int complete(evaluate_values *own) {
-    char *end;
+/* What the library takes of the lists. */
+static void complete(evaluate_values *own) {
     own->how.coverages = own->coverages.values;
     own->how.coverage_count = own->coverages.count;
     own->how.risks = own->risks.values;
     own->how.risk_count = own->risks.count;
-    own->how.ignore = own->ignore ? &own->ignored : NULL;
-    if (!own->ignore)
-        return CLI_OK;
-    own->ignored = strtoll(own->ignore, &end, 10);
-    return *own->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is no whole number", own->ignore);
 }
 
 /* Where the results of all files go: one file of figures, a file each in a folder, the terminal. */
@@ -150,10 +141,9 @@ static int run(const command *self, int argc, char **argv) {
         code = check_points("coverages", &own.coverages);
     if (code == CLI_OK)
         code = check_points("risks", &own.risks);
-    if (code == CLI_OK)
-        code = complete(&own);
     if (code != CLI_OK)
         return code;
+    complete(&own);
     if (files.count == 0)
         return console_usage("expected a prediction file; 'vargate help evaluate' shows the usage");
     file_list list;

@@ -84,9 +84,10 @@ static int check_usage(const predict_values *own, const score_options *scoring) 
 }
 
 static int run(const command *self, int argc, char **argv) {
-    static const char *const without[] = {
-        "labels",     "logits", "multilabel",  "multilabel-form", "renormalise", "axes",   "key",    "threads",
-        "labels-key", "label",  "labels-from", "classes",         "id",          "member", "format", NULL};
+    static const char *const without[] = {"labels",      "logits",  "multilabel", "multilabel-form", "renormalise",
+                                          "axes",        "key",     "threads",    "labels-key",      "label",
+                                          "labels-from", "classes", "id",         "member",          "format",
+                                          "ignore",      NULL};
     static score_options scoring;
     predict_values own = {.how = VG_PREDICT_RUNS_OPTIONS_INIT};
     option_group groups[] = {OPTION_GROUP("Options", entries, &own),

@@ -139,7 +139,7 @@ static int compare_inputs(const report_values *own, const score_options *scoring
 static int run_words(const command *self, int argc, char **argv, report_values *own) {
     static score_options options;
     option_files files;
-    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", NULL};
+    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", "ignore", NULL};
     option_group groups[] = {OPTION_GROUP("Report", own_entries, own),
                              SCORE_OPTION_SUBSET("Scoring", options, without)};
     int code = options_parse(self, groups, 2, argc, argv, &files);

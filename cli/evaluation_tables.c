@@ -121,7 +121,7 @@ static int print_class_intervals(const vg_evaluation_result *result, size_t want
 static int print_classes(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     size_t wanted = all || e->classes <= MOST_CLASSES ? e->classes : MOST_CLASSES;
-    bool measured = e->class_measure < e->measure_count, ruled = e->rule_count > 0, images = result->image_count > 0;
+    bool measured = e->class_measure<e->measure_count, ruled = e->rule_count> 0, images = result->image_count > 0;
     char heading[160], more[64] = "";
     text_table table;
     if (e->label_count > 0)
@@ -153,26 +153,39 @@ static int print_classes(const vg_evaluation_result *result, bool all) {
     return code == CLI_OK ? print_class_intervals(result, wanted) : code;
 }
 
-/* The images of which the rule abstains on the largest share of sites at the first k: those to refer to a person. */
-static int print_images(const vg_evaluation_result *result, bool all) {
-    const vg_evaluation *e = result->evaluation;
-    size_t count = result->image_count, wanted = all || count < 5 ? count : 5;
+/* --- images ------------------------------------------------------------------------------------------------------- */
+void images_print_size(const size_t sites[4], unsigned long long ignored) {
+    printf("%zu image%s of %zu x %zu%s sites, %llu of them left out\n", sites[0], plural(sites[0]), sites[1], sites[2],
+           sites[3] > 1 ? " x depth" : "", ignored);
+}
+
+int images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,
+                 const char *measure) {
     char heading[160], number[32];
     text_table table;
-    if (count == 0 || e->rule_count == 0)
-        return CLI_OK;
+    wanted = wanted < count ? wanted : count;
     printf("\nImages, those with the largest share of abstained sites first (%zu of %zu):\n", wanted, count);
-    snprintf(heading, sizeof heading, "image|abstained at k = %s|accuracy|mean %s|p95|max", e->rule[0].name,
-             e->class_measure < e->measure_count ? e->measures[e->class_measure].name : "");
+    vg_k_name(number, k);
+    snprintf(heading, sizeof heading, "image|abstained at k = %s|accuracy|mean %s|p95|max", number,
+             measure ? measure : "");
     table_begin(&table, heading);
     for (size_t i = 0; i < wanted; i++) {
-        const vg_image_row *image = &result->images[result->image_order[i]];
-        snprintf(number, sizeof number, "%zu", result->image_order[i]);
+        const vg_image_row *image = &rows[order[i]];
+        snprintf(number, sizeof number, "%zu", order[i]);
         size_t row = table_row(&table, number);
         table_figures(&table, row, 1, "%%444",
                       (double[]){image->abstained_share, image->accuracy, image->mean, image->p95, image->max});
     }
     return table_print(&table);
+}
+
+static int print_images(const vg_evaluation_result *result, bool all) {
+    const vg_evaluation *e = result->evaluation;
+    const char *measure = e->class_measure < e->measure_count ? e->measures[e->class_measure].name : NULL;
+    if (result->image_count == 0 || e->rule_count == 0)
+        return CLI_OK;
+    return images_print(result->images, result->image_order, result->image_count, all ? result->image_count : 5,
+                        e->rule[0].k, measure);
 }
 
 /* --- in words ----------------------------------------------------------------------------------------------------- */
@@ -209,10 +222,10 @@ int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     heading_print(result->file, result->n, result->m, result->c, result->multilabel,
                   result->logits ? " (logits)" : " (probabilities)");
-    if (result->image_count)
-        printf("%zu image%s of %zu x %zu%s sites, %llu of them left out\n\n", result->image_count,
-               plural(result->image_count), result->sites[1], result->sites[2], result->sites[3] > 1 ? " x depth" : "",
-               result->ignored);
+    if (result->image_count) {
+        images_print_size(result->sites, result->ignored);
+        printf("\n");
+    }
     int code = print_whole(e, result->whole);
     if (code == CLI_OK)
         code = print_measures(result, all);

@@ -70,8 +70,6 @@ int score_prepare(score_request *request, vg_score_file_options *how, const scor
 int score_finish(vg_status status, const vg_score_result *result, const vg_score_file_options *how, bool json,
                  console_job *state);
 
-void decision_summary_print(const char *path, const vg_policy *policy, const vg_decide_result *result);
-
 /* Prediction sets: what the library takes, and how the result is shown. */
 typedef struct sets_request {
     vg_sets_options options;
@@ -90,6 +88,11 @@ int comparison_make(vg_compare_result **out, const option_files *files, const sc
                     vg_compare_options how);
 /* Prints the figures of every row. Returns an exit code. */
 int comparison_print_figures(const vg_compare_result *result);
+
+/* Images: their number and size, and the `wanted` ones of the largest abstained share. Returns an exit code. */
+void images_print_size(const size_t sites[4], unsigned long long ignored);
+int images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,
+                 const char *measure);
 
 /* all: every measure, figure and class, however wide. Returns an exit code. */
 int evaluation_print_tables(const vg_evaluation_result *result, bool all);

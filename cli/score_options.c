@@ -57,6 +57,8 @@ const option_entry score_option_entries[] = {
      "what the axes of the file are, a letter each in their order: N samples, M members, C classes, and H W D of "
      "images and volumes, whose sites are then samples: MNC, NMCHW, ... (default: NMC)",
      0, 0},
+    {"ignore", 0, OPTION_TEXT, PLACE(ignore), "LABEL", NULL,
+     "of images: the label of the sites that are left out of every figure, often 255", 0, 0},
     {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
      "of predictions on standard input, PRED = - (default: a binary one, known by its content)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(input.key), "NAME", NULL,
@@ -94,14 +96,26 @@ const char *score_format_word(int index) {
     return index < 0 ? NULL : words[index];
 }
 
+/* --ignore: a whole number. */
+static int parse_ignore(score_request *out, const score_options *options) {
+    char *end;
+    if (!options->ignore)
+        return CLI_OK;
+    out->ignore = strtoll(options->ignore, &end, 10);
+    return *options->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is no whole number", options->ignore);
+}
+
 int score_options_request(score_request *out, const score_options *options) {
     vg_input_options input = options->input;
     input.struct_size = sizeof input;
     if (options->measures && vg_fields_parse(&input.fields, options->measures) != VG_OK)
         return console_usage("--measures: %s", vg_error_message());
     int code = scoring_options(&out->scoring, options);
+    if (code == CLI_OK)
+        code = parse_ignore(out, options);
     if (code != CLI_OK)
         return code;
+    input.ignore = options->ignore ? &out->ignore : NULL;
     input.logits = options->logits ? 1 : -1;
     if (input.class_k && options->k.file)
         return console_usage("-k %s and --class-k both name a file with a k for every class", options->k.file);

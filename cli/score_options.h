@@ -12,7 +12,7 @@
 
 typedef struct score_options {
     vg_input_options input; /* what options name in the library's own terms; completed by score_options_request */
-    const char *measures;
+    const char *measures, *ignore;
     bool logits, multilabel, normalise, renormalise;
     int multilabel_form, preset, pairs, sigma, log_base, format;
     option_reals k;
@@ -39,6 +39,7 @@ const char *score_format_word(int index);
 typedef struct score_request {
     vg_input_options input;
     vg_score_options scoring;
+    int64_t ignore;
 } score_request;
 /* CLI_USAGE, with a line, for an unknown measure. */
 int score_options_request(score_request *out, const score_options *options);

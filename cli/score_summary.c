@@ -38,6 +38,8 @@ static int print_rule(const vg_score_result *r) {
 
 static int print_text(const vg_score_result *r) {
     heading_print(r->file, r->n, r->m, r->c, r->multilabel, r->logits ? " (logits)" : " (probabilities)");
+    if (r->image_count)
+        images_print_size(r->sites, r->ignored);
     int code = print_measures(r);
     if (code == CLI_OK && r->rule)
         code = print_rule(r);
@@ -49,6 +51,8 @@ static int print_text(const vg_score_result *r) {
         printf("k-sensitivity  %.4g\n", table_value(r->summary->k_sensitivity));
     if (code == CLI_OK && r->verdict)
         verdict_print("Verdict        ", r->verdict);
+    if (code == CLI_OK && r->image_count && r->rule)
+        code = images_print(r->images, r->image_order, r->image_count, 5, r->k[0], r->image_measure);
     if (r->gated_out)
         printf("Gated to nothing and left ungated at some k: %llu\n", r->gated_out);
     return code;

@@ -59,7 +59,8 @@ typedef struct vg_tally_options {
     size_t expected;       /* samples expected, 0 unknown: only saves copying */
     const double *class_k; /* classes: a k for every class of the rule, as in vg_score_options; NULL: 1. Copied */
 } vg_tally_options;
-#define VG_TALLY_OPTIONS_INIT {sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0, NULL}
+#define VG_TALLY_OPTIONS_INIT                                                                                          \
+    { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0, NULL }
 
 /* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio.
  * One thread feeds a tally; once it is complete, several threads may evaluate and read it at once. Freed by
@@ -85,7 +86,8 @@ typedef struct vg_tally_info {
      * bins of confidence, of a multilabel tally; else NULL. */
     const double *class_gaps, *label_gaps;
 } vg_tally_info;
-#define VG_TALLY_INFO_INIT {sizeof(vg_tally_info), 0, NULL, NULL, NULL, NULL}
+#define VG_TALLY_INFO_INIT                                                                                             \
+    { sizeof(vg_tally_info), 0, NULL, NULL, NULL, NULL }
 /* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
 VG_API vg_status vg_tally_describe(vg_tally_info *out, const vg_tally *tally);
 
@@ -147,7 +149,8 @@ typedef struct vg_auroc_options {
     double confidence;
     size_t rows_per_sample; /* consecutive rows of one sample, not independent: classes in multilabel mode, else 1 */
 } vg_auroc_options;
-#define VG_AUROC_OPTIONS_INIT {sizeof(vg_auroc_options), 0.95, 1}
+#define VG_AUROC_OPTIONS_INIT                                                                                          \
+    { sizeof(vg_auroc_options), 0.95, 1 }
 
 /* The area under the ROC curve of a measure that shall be large (a certainty: small) for the rows marked positive, ties
  * half, with DeLong's interval on the logit scale; where that has no width (perfect separation), Newcombe's score
@@ -207,7 +210,8 @@ typedef struct vg_evaluate_options {
     vg_progress_fn progress;
     void *progress_context;
 } vg_evaluate_options;
-#define VG_EVALUATE_OPTIONS_INIT {sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL}
+#define VG_EVALUATE_OPTIONS_INIT                                                                                       \
+    { sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL }
 
 /* One label of a multilabel evaluation. */
 typedef struct vg_label_row {
@@ -333,9 +337,7 @@ typedef struct vg_rank_part {
     double rows_per_sample; /* the caller's: rows that count as one there; 0: 1 */
 } vg_rank_part;
 #define VG_RANK_PART_INIT                                                                                              \
-    {                                                                                                                  \
-        sizeof(vg_rank_part), 0, 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}, {0}, 0                                            \
-    }
+    { sizeof(vg_rank_part), 0, 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}, {0}, 0 }
 
 /* Walks the rows of one part, whose counts before it and in all are set. `rows` may be 0. Where `gap` is not NULL the
  * measure is the confidence and rises with it: gap[bins] gets what the part adds to the bins of the adaptive ECE (the
@@ -395,7 +397,7 @@ typedef struct vg_select_options {
     uint64_t seed;                             /* of the order in which samples are set aside and bet on */
 } vg_select_options;
 #define VG_SELECT_OPTIONS_INIT                                                                                         \
-    {sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1}
+    { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1 }
 
 typedef struct vg_selection {
     size_t struct_size; /* set by the caller: VG_SELECTION_INIT; of a smaller one only what it has is filled */
@@ -424,8 +426,10 @@ typedef struct vg_selection {
     size_t fewest; /* kept samples that meet the target without an error, at the level of one start */
 } vg_selection;
 #define VG_SELECTION_INIT                                                                                              \
-    {sizeof(vg_selection),     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,     \
-     VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0}
+    {                                                                                                                  \
+        sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,      \
+            VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0                                                                       \
+    }
 
 /* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold
  * that keeps at least that share of the validation rows. */
@@ -471,7 +475,8 @@ typedef struct vg_ood_options {
     vg_progress_fn progress;
     void *progress_context;
 } vg_ood_options;
-#define VG_OOD_OPTIONS_INIT {sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL}
+#define VG_OOD_OPTIONS_INIT                                                                                            \
+    { sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL }
 
 /* Measures of the same names in the same order on both sides. Results go to out[0 .. count - 1]. */
 VG_API vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood,

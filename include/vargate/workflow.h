@@ -70,7 +70,7 @@ typedef struct vg_train_recipe_options {
     int tensorboard; /* 1: figures of the epochs also as an event file in RUN/tensorboard */
 } vg_train_recipe_options;
 #define VG_TRAIN_RECIPE_OPTIONS_INIT                                                                                   \
-    {sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0, 0}
+    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0, 0 }
 
 /* Opens the recipe's data set, holds out its validation images and trains with vg_train, whose files and errors are the
  * same. The job receives every epoch's figures as a note, steps as progress (whose text changes with epoch and loss),
@@ -107,25 +107,10 @@ typedef struct vg_predict_runs_options {
                             distribution */
 } vg_predict_runs_options;
 #define VG_PREDICT_RUNS_OPTIONS_INIT                                                                                   \
-    {sizeof(vg_predict_runs_options),                                                                                  \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     -1,                                                                                                               \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     -1,                                                                                                               \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     VG_JOB_INIT,                                                                                                      \
-     0,                                                                                                                \
-     0}
+    {                                                                                                                  \
+        sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT, \
+            0, 0                                                                                                       \
+    }
 
 typedef struct vg_predict_runs_result {
     size_t struct_size; /* set by the caller: VG_PREDICT_RUNS_RESULT_INIT */
@@ -133,7 +118,8 @@ typedef struct vg_predict_runs_result {
     size_t epoch;   /* epochs behind the first network's checkpoint */
     int has_labels; /* the images have labels, and the network knows their classes */
 } vg_predict_runs_result;
-#define VG_PREDICT_RUNS_RESULT_INIT {sizeof(vg_predict_runs_result), 0, 0, 0, 0, 0}
+#define VG_PREDICT_RUNS_RESULT_INIT                                                                                    \
+    { sizeof(vg_predict_runs_result), 0, 0, 0, 0, 0 }
 
 /* Writes P (or Z) of shape (samples, members, classes), the members of several networks side by side, the labels L and
  * the names of the classes where they are known. Networks must agree in the shape of images and the set of classes; a
@@ -145,10 +131,10 @@ VG_API vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predic
 
 /* How a file of predictions is read and scored. Texts and arrays are borrowed for the call. */
 typedef struct vg_input_options {
-    size_t struct_size;                /* sizeof(vg_input_options), set by VG_INPUT_OPTIONS_INIT */
-    const char *key;                   /* array to take from the file; NULL: P, Q or Z, or the only one that fits */
+    size_t struct_size; /* sizeof(vg_input_options), set by VG_INPUT_OPTIONS_INIT */
+    const char *key;    /* array to take from the file; NULL: P, Q or Z, or the only one that fits */
     const char *axes; /* a letter each, see vg_sites_view; NULL: NMC, with a warning where the shape looks otherwise */
-    int logits;                        /* 1: the file holds logits; -1: known by the name of the array */
+    int logits;       /* 1: the file holds logits; -1: known by the name of the array */
     const char *classes, *id, *member; /* columns of a table, see vg_prediction_options */
     const char *labels;                /* file with the labels; NULL: those stored beside the predictions */
     const char *labels_key;            /* their array, column or field; NULL: by the usual names */
@@ -159,13 +145,19 @@ typedef struct vg_input_options {
     const vg_score_options *scoring; /* conventions, gate settings, task, threads, device; NULL: the defaults. Its
                                         logits and temperature are not read: the fields above decide */
     const char *separator, *decimal; /* of a table, see vg_prediction_options; NULL: recognised */
-    const char *format; /* of predictions on standard input: an ending of file names without its dot ("csv"); NULL: a
+    const char *format;  /* of predictions on standard input: an ending of file names without its dot ("csv"); NULL: a
                            binary kind, known by its content */
     const char *class_k; /* file with a k for every class, written by 'vargate fit-k'; the gate settings are multiples
                             of it (vg_score_options.class_k, which it replaces). NULL: none */
+    /* Label of the sites of images that are left out of every figure: their measures are NaN, their decisions -2.
+     * NULL: none. */
+    const int64_t *ignore;
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
-    {sizeof(vg_input_options), NULL, NULL, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL}
+    {                                                                                                                  \
+        sizeof(vg_input_options), NULL, NULL, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL,    \
+            NULL, NULL                                                                                                 \
+    }
 
 /* --- scoring a file ----------------------------------------------------------------------------------------------- */
 
@@ -176,7 +168,8 @@ typedef struct vg_score_file_options {
     int summary;        /* statistics of every measure, counts of decisions and the verdict in the result */
     vg_job job;
 } vg_score_file_options;
-#define VG_SCORE_FILE_OPTIONS_INIT {sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT}
+#define VG_SCORE_FILE_OPTIONS_INIT                                                                                     \
+    { sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT }
 
 /* Over the samples; quantiles as NumPy's: linear between neighbours. NaN when any value is NaN. */
 typedef struct vg_column_stats {
@@ -216,6 +209,13 @@ typedef struct vg_score_result {
     int flagged;                         /* flags were computed: ties and gated_out are counted */
     unsigned long long ties, gated_out;
     const vg_verdict *verdict;
+    /* Of images, whose sites are the samples, with options.summary or an output: lengths of N, H, W, D (0: no images),
+     * sites that `ignore` leaves out, and a row for each image, of image_measure and of the rule at the first k. */
+    size_t sites[4], image_count;
+    unsigned long long ignored;
+    const vg_image_row *images;
+    const size_t *image_order; /* by falling abstained_share */
+    const char *image_measure; /* "gmu"; NULL: no measure was computed */
 } vg_score_result;
 
 /* Scores the predictions in `path` ("-": from standard input, in the format of `input`). `input` and `options` may be
@@ -247,7 +247,8 @@ typedef struct vg_score_set {
     unsigned threads;                /* 0: one per core */
     const double *class_k;           /* c: the k for every class that the scores were made with; NULL: none */
 } vg_score_set;
-#define VG_SCORE_SET_INIT {sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL}
+#define VG_SCORE_SET_INIT                                                                                              \
+    { sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL }
 
 /* Ends the scoring of such a set as vg_score_file ends that of a file: with the same output, byte for byte, and the
  * same figures, whose `file` is "". Everything is borrowed for the call. */
@@ -286,10 +287,9 @@ typedef struct vg_evaluate_file_options {
     size_t risk_count;
     size_t curve_points; /* of each measure's risk-coverage curve; 0: none */
     vg_job job;
-    const int64_t *ignore; /* label of the sites of images that are left out of every figure; NULL: none */
 } vg_evaluate_file_options;
 #define VG_EVALUATE_FILE_OPTIONS_INIT                                                                                  \
-    {sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT, NULL}
+    { sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT }
 
 /* Everything belongs to the result. */
 typedef struct vg_evaluation_result {
@@ -338,7 +338,8 @@ typedef struct vg_ood_files_options {
     double confidence;
     vg_job job;
 } vg_ood_files_options;
-#define VG_OOD_FILES_OPTIONS_INIT {sizeof(vg_ood_files_options), 0, 1, 0.95, VG_JOB_INIT}
+#define VG_OOD_FILES_OPTIONS_INIT                                                                                      \
+    { sizeof(vg_ood_files_options), 0, 1, 0.95, VG_JOB_INIT }
 
 /* One out-of-distribution file. */
 typedef struct vg_ood_set {
@@ -381,116 +382,14 @@ typedef struct vg_calibrate_file_options {
     int force;                       /* replace an existing output even if it is not one of ours */
     vg_job job;
 } vg_calibrate_file_options;
-#define VG_CALIBRATE_FILE_OPTIONS_INIT {sizeof(vg_calibrate_file_options), NULL, NULL, 0, VG_JOB_INIT}
+#define VG_CALIBRATE_FILE_OPTIONS_INIT                                                                                 \
+    { sizeof(vg_calibrate_file_options), NULL, NULL, 0, VG_JOB_INIT }
 
 /* Fits temperatures to a file of validation logits with labels; one of probabilities is refused. `input` and `options`
  * may be NULL: defaults. Temperature, fields, scoring and device of the input are not read. `*out` is the caller's,
  * freed with vg_calibration_free; as JSON: vg_temperatures_text. */
 VG_API vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
                                    const vg_calibrate_file_options *options);
-
-/* --- keeping or abstaining ---------------------------------------------------------------------------------------- */
-
-/* What decides. With neither a value nor a target the decision rule at k = 1 does. */
-typedef struct vg_policy_options {
-    size_t struct_size;
-    /* "k": the decision rule; else a measure ("snr", "gmu", "gtu@2"), of which a threshold is applied. With a target
-     * risk a comma list of at most 16 names, which share the chance of error, or "auto": a search over k and every
-     * measure, of logits also at a temperature. NULL: "auto" with a target risk, else "k". */
-    const char *by;
-    double k;         /* of the rule; NaN: not given */
-    double threshold; /* keep samples whose measure is below it (snr: above it); NaN: not given */
-    /* Chosen on validation data instead; NaN: not asked for. */
-    double target_risk;      /* the largest coverage whose risk is below it with `confidence` */
-    double target_coverage;  /* the most selective that keeps at least this share */
-    double confidence;       /* of the bound on the risk */
-    const char *calibration; /* the validation predictions; needed with a target, and only then */
-    const char *file;        /* a policy that vg_decide_options.save wrote; nothing else is given then. NULL: none */
-} vg_policy_options;
-#define VG_POLICY_OPTIONS_INIT {sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL, NULL}
-
-enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96, VG_POLICY_SENTENCE = 480 };
-
-/* A way to decide. Read its fields; free with vg_policy_free. Those after `chosen` are settled once it is 1. */
-typedef struct vg_policy {
-    size_t struct_size;
-    double target_risk, target_coverage, confidence; /* a target of 0: none */
-    int chosen;                /* 1: ready to be applied; 0: vg_decide_file or vg_decision_stream_new will choose */
-    int by_rule;               /* 1: the decision rule at k; 0: a threshold on a measure */
-    int certainty;             /* larger values of the measure are more certain: keep above the threshold */
-    double k;                  /* of the rule, or of a gated measure's gate */
-    double threshold;          /* of a measure; NaN for the rule */
-    char name[VG_POLICY_NAME]; /* "k", "snr", "gtu@2" */
-    char text[VG_POLICY_TEXT]; /* "k = 1.5", "snr > 3", "gtu@2 < 0.1" */
-    int labelled;              /* the validation data had labels */
-    /* How it was chosen on validation data; NULL: it was given. Borrowed from the policy, as are the texts below. */
-    const vg_selection *selection;
-    const char *temperature; /* logits are divided by it first, numbers separated by commas; NULL: nothing was fitted */
-    const char *sentence;    /* what is kept and what was promised */
-    const char *again;       /* the options of `vargate decide` that repeat it: "--by gmu --threshold 0.1" */
-    size_t searched;         /* ways to decide that were looked at; 0: no search */
-    size_t tuning;           /* validation samples that chose among them and were not tested */
-    /* After vg_decide_file: the whole command that decides so for that file, for a shell; NULL: k or a threshold was
-     * given, or the policy came from a file, and nothing was saved. */
-    const char *line;
-} vg_policy;
-
-/* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be
- * used by several threads at once, one that is not by one. */
-VG_API vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
-VG_API void vg_policy_free(vg_policy *policy);
-
-typedef struct vg_decide_options {
-    size_t struct_size;
-    const char *output; /* id, pred, decision, gmu, snr of every sample: .npz, .csv or .jsonl; NULL: no file */
-    int force;          /* replace an existing output even if it is not one of ours */
-    vg_job job;
-    /* Writes the policy as JSON, with the members, classes and conventions it was chosen for; NULL: no file. */
-    const char *save;
-    /* A stream answers with the sets of these calibrated thresholds instead: {"id", "pred", "sets": [...]} as in a
-     * .jsonl of vg_sets_file. The policy is then NULL, and `input` is not read. The stream must not outlive them. */
-    vg_sets *sets;
-} vg_decide_options;
-#define VG_DECIDE_OPTIONS_INIT {sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL}
-
-/* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
-typedef struct vg_decide_result {
-    size_t struct_size;
-    size_t samples;
-    int multilabel, labelled;
-    unsigned long long entries;               /* decisions: samples, or samples x labels in multilabel mode */
-    unsigned long long kept;                  /* the rest abstain */
-    unsigned long long correct, kept_correct; /* with labels; 0 without */
-} vg_decide_result;
-#define VG_DECIDE_RESULT_INIT {sizeof(vg_decide_result), 0, 0, 0, 0, 0, 0, 0}
-
-/* Decides for every sample of a prediction file, after choosing the policy on its validation data where that is due.
- * Fails, naming the best that can be reached, when no setting meets the target. `input` and `options` may be NULL:
- * defaults. Gate settings and fields are the policy's; where it has validation data, labels named in `input` are those
- * of that data, and the file's own serve the result. */
-VG_API vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path,
-                                const vg_input_options *input, const vg_decide_options *options);
-/* docs/schema/decide.schema.json. `*out` is freed with vg_free. */
-VG_API vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy,
-                                       const char *path);
-
-/* Decisions one at a time, behind a model server. A line is {"id": ..., "p": [[...], ...]} with one array of
- * probabilities a member, or "z" with logits; the answer is a line of JSON that ends in a newline. Threads: one at a
- * time. */
-typedef struct vg_decision_stream vg_decision_stream;
-/* `output` of the options is not used. The policy must outlive the stream; it is chosen here where that is due, and one
- * that was chosen, or comes from a file, answers only lines of its members and classes. The job receives messages of
- * that choice alone. */
-VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
-                                        const vg_decide_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
-VG_API void vg_decision_stream_free(vg_decision_stream *stream);
-/* Decides for one line: `length` bytes without the newline, line[length] = 0. *answer is borrowed until the next call,
- * "" for a blank line. A line that cannot be decided is answered by {"id": ..., "error": ...}, the call then returns
- * VG_ERR_DATA, and the message has the line's number; the stream can go on. */
-VG_API vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length,
-                                         const char **answer, size_t *answer_length);
 
 /* --- a report page ------------------------------------------------------------------------------------------------ */
 
@@ -517,7 +416,7 @@ typedef struct vg_page_options {
     int transient; /* the input does not outlast the call: the page shows no command that reads it */
 } vg_page_options;
 #define VG_PAGE_OPTIONS_INIT                                                                                           \
-    {sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0}
+    { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0 }
 
 /* A figure for print, which a page has or has not: "decomposition", "gated", "risk-coverage", "reliability",
  * "diversity", "ood". */
@@ -571,7 +470,7 @@ typedef struct vg_run_recipe_options {
     int mcd_lle;     /* of a last-layer ensemble with dropout, evaluate the members with dropout too: mcd-lle.json */
 } vg_run_recipe_options;
 #define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
-    {sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0}
+    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0 }
 
 /* Everything belongs to the result. */
 typedef struct vg_run_result {

@@ -187,6 +187,7 @@ class InputOptions(Structure):
         ("decimal", c_char_p),
         ("format", c_char_p),
         ("class_k", c_char_p),
+        ("ignore", POINTER(ctypes.c_int64)),
     ]
 
 
@@ -348,7 +349,7 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluationResult: 184,
-    InputOptions: 136,
+    InputOptions: 144,
     Job: 16,
     JobMessage: 40,
     NamedFile: 16,

@@ -25,8 +25,9 @@ struct vg_scorer {
     double *class_k;             /* C, or NULL */
     double *inverse_temperature; /* m, or NULL */
     size_t k, widest, plane;
-    double *gated_means; /* see vg_scorer__set_gated_means */
-    bool wide_gates; /* vg_measures__wide_gates */
+    double *gated_means;     /* see vg_scorer__set_gated_means */
+    const uint8_t *left_out; /* see vg_scorer__set_left_out; of the chunk while one is fed */
+    bool wide_gates;         /* vg_measures__wide_gates */
     const vg_kernel_tier *tier;
     vg_pool *pool;
     unsigned threads;
@@ -36,7 +37,7 @@ struct vg_scorer {
     uint32_t *tops;  /* threads x tops_room: workspace of the disagreement */
     size_t tops_room, thinning;
     size_t chunk_samples;
-    unsigned long long samples;
+    unsigned long long samples, skipped; /* skipped: left out of the figures */
     bool has_tu, has_gtu;
     running_sum variance, tu, gtu, total, disagreement;
     double abstained, looked_at; /* counts */
@@ -142,6 +143,8 @@ void vg_scorer_free(vg_scorer *s) {
 
 void vg_scorer__set_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
 void vg_scorer__set_gated_means(vg_scorer *s, double *place) { s->gated_means = place; }
+
+void vg_scorer__set_left_out(vg_scorer *s, const uint8_t *marks) { s->left_out = marks; }
 
 void vg_scorer__count_from(vg_scorer *s, unsigned long long sample) { s->samples = sample; }
 
@@ -266,6 +269,15 @@ static void add_all(running_sum *to, const double *x, size_t count) {
     *to = sum;
 }
 
+/* Sets the figures of samples that are left out to 0, which changes no sum. */
+static void clear_left_out(vg_scorer *s, const uint8_t *left_out, size_t samples) {
+    for (size_t i = 0; left_out && i < samples; i++) {
+        s->skipped += left_out[i] != 0;
+        for (size_t f = 0; left_out[i] && f < UNIT_FIGURES - 1; f++)
+            s->scratch[f * samples + i] = 0;
+    }
+}
+
 /* The figures of a chunk's units, one by one in order. */
 static void add_units(vg_scorer *s, const vg_kernel_job *job, const vg_scores *out, size_t units) {
     running_sum variance = s->variance, total = s->total;
@@ -283,12 +295,15 @@ static void add_units(vg_scorer *s, const vg_kernel_job *job, const vg_scores *o
 }
 
 /* The disagreement of the chunk's samples that count. */
-static void add_disagreement(vg_scorer *s, const double *disagreement, size_t labels, size_t samples) {
+static void add_disagreement(vg_scorer *s, const double *disagreement, size_t labels, size_t samples,
+                             const uint8_t *left_out) {
     unsigned long long end = s->samples + samples, next;
     double weight;
     for (unsigned long long n = s->samples; (next = vg_disagreement__next(n, s->thinning, &weight)) < end;
          n = next + 1) {
         const double *at = disagreement + (size_t)(next - s->samples) * labels;
+        if (left_out && left_out[next - s->samples])
+            continue;
         for (size_t i = 0; i < labels; i++)
             add_to(&s->disagreement, weight * at[i]);
         s->looked_at += weight * (double)labels;
@@ -319,8 +334,10 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     else
         for (size_t i = 0; i < count; i++)
             VG_TRY(run_tiles(&work, i, 0));
+    const uint8_t *left_out = s->left_out && !job->labels ? s->left_out + first : NULL;
+    clear_left_out(s, left_out, samples);
     add_units(s, job, out, units);
-    add_disagreement(s, work.unit_disagreement, job->labels ? job->labels : 1, samples);
+    add_disagreement(s, work.unit_disagreement, job->labels ? job->labels : 1, samples, left_out);
     s->samples += samples;
     return VG_OK;
 }
@@ -422,8 +439,8 @@ vg_status vg_scorer_restore(vg_scorer *s, const vg_scorer_state *state) {
 
 static void summarise(const vg_scorer *s, vg_score_summary *summary) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
-    double n = (double)s->samples, labels = multilabel ? (double)s->c : 1;
-    summary->samples = s->samples;
+    double n = (double)(s->samples - s->skipped), labels = multilabel ? (double)s->c : 1;
+    summary->samples = s->samples - s->skipped;
     summary->diversity = n > 0 ? (s->variance.sum + s->variance.rest) / (n * (double)s->c) : NAN;
     summary->mean_tu = n > 0 && s->has_tu ? (s->tu.sum + s->tu.rest) / (n * labels) : NAN;
     summary->mean_gtu = n > 0 && s->has_gtu ? (s->gtu.sum + s->gtu.rest) / (n * labels) : NAN;

@@ -18,6 +18,10 @@ void vg_scorer__set_planes(vg_scorer *scorer, size_t plane);
  * results may then differ from those without in the last bits. */
 void vg_scorer__set_gated_means(vg_scorer *scorer, double *place);
 
+/* Samples of the next block that the summary leaves out: those whose mark is not 0. NULL: none. Multiclass on the CPU
+ * only; borrowed until the block is fed. */
+void vg_scorer__set_left_out(vg_scorer *scorer, const uint8_t *marks);
+
 /* The number of the next sample, as messages name it: a caller that feeds several files begins each at 0. Summaries of
  * the scorer divide by the number of samples, so such a caller asks for none. */
 void vg_scorer__count_from(vg_scorer *scorer, unsigned long long sample);

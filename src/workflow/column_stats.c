@@ -31,6 +31,8 @@ typedef struct selection {
     bool kept_all;
     double sum, compensation; /* of all values, first pass only */
     bool has_nan;
+    size_t counted;  /* values, known after the first pass */
+    double share[2]; /* how far between two ranks the median and the 95th percentile lie */
 } selection;
 
 static uint64_t to_order(double value) {
@@ -117,6 +119,29 @@ static void fold_rows(double *out, const double *in, size_t rows, size_t width, 
     }
 }
 
+/* Ranks around position q (n - 1), and how far between them it lies. */
+static double wanted_ranks(uint64_t rank[2], double q, size_t n) {
+    double position = q * (double)(n - 1), floor_position = floor(position);
+    rank[0] = (uint64_t)floor_position;
+    rank[1] = rank[0] + (rank[0] + 1 < n);
+    return position - floor_position;
+}
+
+static void want_ranks(selection *s) {
+    s->share[0] = wanted_ranks(&s->rank[0], 0.5, s->counted);
+    s->share[1] = wanted_ranks(&s->rank[2], 0.95, s->counted);
+}
+
+/* The values that are not NaN, in their order; returns how many. `out` may be `values`. */
+static size_t drop_left_out(double *out, const double *values, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        out[kept] = values[i];
+        kept += !isnan(values[i]);
+    }
+    return kept;
+}
+
 static vg_status read_column(selection *s, const vg_column_store *store, vg_field field, size_t k, vg_stats_over over,
                              double *raw, double *folded) {
     size_t width = vg_field__width(field, &store->layout);
@@ -133,25 +158,25 @@ static vg_status read_column(selection *s, const vg_column_store *store, vg_fiel
             fold_rows(folded, values, rows, width, gates, k, over);
             values = folded;
         }
-        count_values(s, values, rows);
+        size_t count = rows;
+        if (store->left_out) {
+            count = drop_left_out(folded, values, rows);
+            values = folded;
+        }
+        count_values(s, values, count);
+        s->counted += s->level == 0 ? count : 0;
     }
+    if (s->level == 0 && s->counted > 0)
+        want_ranks(s);
     settle_digit(s);
     return VG_OK;
-}
-
-/* Ranks around position q (n - 1), and how far between them it lies. */
-static double wanted_ranks(uint64_t rank[2], double q, size_t n) {
-    double position = q * (double)(n - 1), floor_position = floor(position);
-    rank[0] = (uint64_t)floor_position;
-    rank[1] = rank[0] + (rank[0] + 1 < n);
-    return position - floor_position;
 }
 
 static double between(double low, double high, double share) { return low == high ? low : low + share * (high - low); }
 
 static vg_status compute(vg_column_stats *out, const vg_column_store *store, vg_field field, size_t k,
                          vg_stats_over over) {
-    size_t n = store->layout.n, width = vg_field__width(field, &store->layout);
+    size_t width = vg_field__width(field, &store->layout);
     size_t chunk = width > CHUNK_VALUES ? width : CHUNK_VALUES;
     selection s = {.counts = calloc((size_t)RANKS * DIGITS, sizeof(uint64_t)),
                    .kept = malloc(KEPT_VALUES * sizeof(double)),
@@ -159,7 +184,6 @@ static vg_status compute(vg_column_stats *out, const vg_column_store *store, vg_
     double *raw = malloc(chunk * sizeof *raw), *folded = malloc(CHUNK_VALUES * sizeof *folded);
     vg_status status =
         s.counts && s.kept && raw && folded ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the summary");
-    double share_median = wanted_ranks(&s.rank[0], 0.5, n), share_p95 = wanted_ranks(&s.rank[2], 0.95, n);
     while (s.level < LEVELS && status == VG_OK) {
         if (s.level > 1 && s.kept_all) {
             count_values(&s, s.kept, s.kept_count);
@@ -167,12 +191,12 @@ static vg_status compute(vg_column_stats *out, const vg_column_store *store, vg_
         } else
             status = read_column(&s, store, field, k, over, raw, folded);
     }
-    if (status == VG_OK && s.has_nan) {
+    if (status == VG_OK && (s.has_nan || s.counted == 0)) {
         out->mean = out->median = out->p95 = NAN;
     } else if (status == VG_OK) {
-        out->mean = (isfinite(s.sum) ? s.sum + s.compensation : s.sum) / (double)n;
-        out->median = between(from_order(s.prefix[0]), from_order(s.prefix[1]), share_median);
-        out->p95 = between(from_order(s.prefix[2]), from_order(s.prefix[3]), share_p95);
+        out->mean = (isfinite(s.sum) ? s.sum + s.compensation : s.sum) / (double)s.counted;
+        out->median = between(from_order(s.prefix[0]), from_order(s.prefix[1]), s.share[0]);
+        out->p95 = between(from_order(s.prefix[2]), from_order(s.prefix[3]), s.share[1]);
     }
     free(s.counts);
     free(s.kept);

@@ -15,6 +15,7 @@ typedef struct vg_column_store {
     size_t bytes;                  /* of all fields */
     char *memory;                  /* NULL: in the file */
     int file;                      /* -1: in memory */
+    bool left_out;                 /* values that are NaN belong to samples that are left out of statistics */
     const vg_scores *held;         /* not NULL: the caller's arrays instead of both. Borrowed */
 } vg_column_store;
 

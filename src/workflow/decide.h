@@ -4,8 +4,10 @@
 
 #include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
+#include "vargate/policy.h"
 #include "vargate/workflow.h"
 #include "workflow/prediction_input.h"
+#include "workflow/site_images.h"
 
 /* One way to decide. */
 typedef struct vg_decide_candidate {
@@ -40,6 +42,8 @@ typedef struct vg_policy_data {
     double *class_k;              /* `classes`: a k for every class, of the choice or the file; NULL: none */
     bool settled;                 /* they are known */
     bool loaded;                  /* they come from a file: others are refused */
+    vg_site_images images;        /* of the file that was decided last; count 0: none */
+    bool by_image;                /* the promise is made for images, whose sites are the rows */
     char sentence[VG_POLICY_SENTENCE], again[VG_POLICY_SENTENCE];
 } vg_policy_data;
 
@@ -57,6 +61,8 @@ static inline const char *vg_policy__calibration(const vg_policy *policy) {
 }
 /* Copies the chosen candidate to the fields that the caller sees. */
 void vg_policy__show(vg_policy_data *policy);
+/* The unit that the promise is made for: "sample" or "image". */
+const char *vg_policy__unit(const vg_policy *policy);
 /* The sentence that tells the policy and the options that repeat it, from the chosen candidate (policy_words.c). */
 void vg_policy__words(vg_policy_data *policy);
 /* One name of `by`: "k", "snr", "gtu@2". */
@@ -111,7 +117,8 @@ typedef struct vg_decide_scored {
     vg_score_input in;
     vg_tally *tally;
     vg_columns *columns;
-    int64_t *zeros; /* stand in for labels that are not there or not looked at */
+    int64_t *zeros;    /* stand in for labels that are not there or not looked at; of images, labels without -1 */
+    uint8_t *left_out; /* of images with label maps: sites that are left out; NULL: none */
     vg_score_summary summary;
     bool labelled;
 } vg_decide_scored;

@@ -21,7 +21,8 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
     options.target_coverage = policy->shown.target_coverage;
     options.confidence = policy->shown.confidence;
     options.rows_per_sample = vg_score_input__unit_rows(&plain->in);
-    if (!plain->in.layout.multilabel && options.rows_per_sample > 1)
+    policy->by_image = !plain->in.layout.multilabel && options.rows_per_sample > 1;
+    if (policy->by_image)
         vg_job__note(plain->in.job, "%s: the promise is made for images: the %zu sites of one are not independent",
                      plain->in.path, options.rows_per_sample);
     vg_status status = vg_decide_scored__list(list, policy, validation, others);
@@ -31,6 +32,12 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
     if (status != VG_OK)
         return vg_base__fail(status, "%s: %s", plain->in.path, vg_error_message());
     vg_decide_candidate *chosen = &policy->items[policy->chosen];
+    if (plain->left_out && found.rows == plain->in.layout.n) { /* they are counted as abstained */
+        size_t rows = found.rows;
+        for (size_t i = 0; i < rows; i++)
+            found.rows -= plain->left_out[i];
+        found.coverage = found.rows ? (double)found.kept / (double)found.rows : NAN;
+    }
     policy->selection = found;
     *(chosen->by_rule ? &chosen->k : &chosen->threshold) = found.threshold;
     policy->shown.labelled = plain->labelled;

@@ -16,6 +16,8 @@
 
 typedef struct decide_work {
     const vg_policy *policy;
+    vg_site_images *images; /* count 0: the samples are no sites */
+    double refer_above;
     vg_score_input in;
     vg_column_store store;
     vg_score_tally tally;
@@ -43,14 +45,25 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
     const vg_score_layout *layout = &work->in.layout;
     size_t columns = layout->multilabel ? layout->c : 1;
     vg_decide__apply(work->policy, block, rows * columns);
-    vg_score_tally__add(&work->tally, layout, block, rows, work->in.labels ? work->in.labels + first * columns : NULL);
+    vg_score_tally__add(&work->tally, layout, block, rows, vg_score_input__labels(&work->in, first));
+    if (work->images->count)
+        vg_site_images__add(work->images, &work->in, first, rows, block);
     return work->keep ? vg_column_store__put(&work->store, first, rows, block) : VG_OK;
 }
 
 static vg_status run_pass(decide_work *work) {
     vg_score_sink sink = {.context = work, .take = take_block};
+    const vg_score_input *in = &work->in;
     VG_TRY(vg_score_tally__new(&work->tally, 1));
-    return vg_score_pass__run(&work->in, vg_decide__fields(work->policy), &sink, NULL);
+    if (vg_score_input__images(in) && !in->layout.multilabel)
+        VG_TRY(vg_site_images__new(work->images, vg_score_input__shape(in)));
+    else if (!isnan(work->refer_above))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --refer-above refers images: name the axes, --axes NMCHW", in->path);
+    VG_TRY(vg_score_pass__run(&work->in, vg_decide__fields(work->policy), &sink, NULL));
+    if (!work->images->count)
+        return VG_OK;
+    VG_TRY(vg_score_input__some_left(in));
+    return vg_site_images__end(work->images, vg_score_input__labelled(in));
 }
 
 static vg_status write_decisions(decide_work *work, const char *output) {
@@ -68,6 +81,8 @@ static vg_status write_decisions(decide_work *work, const char *output) {
         if (status == VG_OK)
             status = vg_decision_rows__write(&file, &work->store, p->by_rule ? "k" : "threshold",
                                              p->by_rule ? p->k : p->threshold, work->in.job);
+        if (status == VG_OK && file.arrays && work->images->count)
+            status = vg_site_images__write(work->images, file.arrays, work->refer_above);
         vg_row_names__free(&file.names);
         vg_column_store__close(&work->store);
     }
@@ -86,9 +101,25 @@ static vg_status check_output(const vg_policy *policy, const char *path, const v
 
 static void fill_result(vg_decide_result *out, const decide_work *work) {
     const vg_score_tally *t = &work->tally;
-    const vg_decide_result result = {
-        out->struct_size, work->in.layout.n, work->in.layout.multilabel, work->in.labels != NULL, t->entries,
-        t->kept[0],       t->correct,        t->kept_correct[0]};
+    const vg_site_images *images = work->images;
+    vg_decide_result result = VG_DECIDE_RESULT_INIT;
+    result.struct_size = out->struct_size;
+    result.samples = work->in.layout.n;
+    result.multilabel = work->in.layout.multilabel;
+    result.labelled = vg_score_input__labelled(&work->in);
+    result.entries = t->entries;
+    result.kept = t->kept[0];
+    result.correct = t->correct;
+    result.kept_correct = t->kept_correct[0];
+    result.ignored = work->in.ignored;
+    result.refer_above = work->refer_above;
+    result.image_count = images->count;
+    result.images = images->rows;
+    result.image_order = images->order;
+    if (images->count)
+        memcpy(result.sites, vg_score_input__shape(&work->in), sizeof result.sites);
+    for (size_t i = 0; i < images->count; i++)
+        result.referred += images->rows[i].abstained_share > work->refer_above;
     memcpy(out, &result, out->struct_size < sizeof result ? out->struct_size : sizeof result);
 }
 
@@ -102,7 +133,7 @@ static vg_status decide(vg_decide_result *out, decide_work *work, vg_policy_data
         labels = vg_score_labels_if_any;
         input.reading.labels = NULL;
     }
-    VG_TRY(vg_score_input__open_labels(&work->in, path, &input.reading, labels, input.job));
+    VG_TRY(vg_score_input__open_maps(&work->in, path, &input.reading, labels, input.job));
     vg_status status = vg_policy__check_shape(work->policy, &work->in);
     if (status == VG_OK)
         status = vg_policy__remember(policy, &work->in);
@@ -130,9 +161,12 @@ static vg_status tell_again(vg_policy *policy, const char *path, const vg_decide
 vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path, const vg_input_options *input,
                          const vg_decide_options *options) {
     vg_decide_request request;
-    decide_work work = {.policy = policy};
+    vg_site_images *images = &vg_policy__data(policy)->images;
+    decide_work work = {.policy = policy, .images = images};
     vg_text *saved;
     VG_TRY(vg_decide__request(&request, input, options));
+    work.refer_above = request.own.refer_above;
+    vg_site_images__free(images);
     VG_TRY(check_output(policy, path, &request));
     VG_TRY(vg_policy__open_save(&saved, policy, path, &request));
     vg_status status = vg_policy__choose(policy, &request, path);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "workflow/decide.h"
 #include "workflow/json_build.h"
 
 static double share(unsigned long long part, unsigned long long whole) {
@@ -14,8 +15,9 @@ static const char *const bound_names[] = {"clopper-pearson", "hoeffding-bentkus"
 static const char *const source_names[] = {"none", "given", "unlabelled", "set-aside"};
 static const char *const multiplicity_names[] = {"auto", "sequence", "bonferroni", "none"};
 
-static void put_promise(json_t *out, const vg_selection *s) {
-    vg_json__put_text(out, "unit", "sample");
+static void put_promise(json_t *out, const vg_policy *policy) {
+    const vg_selection *s = policy->selection;
+    vg_json__put_text(out, "unit", vg_policy__unit(policy));
     vg_json__put_count(out, "samples", s->samples);
     vg_json__put_count(out, "answered", s->answered);
     vg_json__put_text(out, "bound", bound_names[s->bound]);
@@ -46,7 +48,7 @@ json_t *vg_decide__selection_json(const vg_policy *policy) {
     vg_json__put_number(out, "level", s->level);
     vg_json__put_count(out, "grid", s->grid_count);
     if (policy->target_risk > 0)
-        put_promise(out, s);
+        put_promise(out, policy);
     if (policy->searched) {
         json_t *search = json_object();
         vg_json__put_count(search, "looked_at", policy->searched);
@@ -104,6 +106,14 @@ vg_status vg_decide_result_json(char **out, const vg_decide_result *result, cons
         vg_json__put_number(root, "kept_accuracy", share(result->kept_correct, result->kept));
         vg_json__put_count(root, "abstained_errors",
                            result->entries - result->correct - (result->kept - result->kept_correct));
+    }
+    if (result->image_count) {
+        if (!isnan(result->refer_above)) {
+            vg_json__put_number(root, "refer_above", result->refer_above);
+            vg_json__put_count(root, "referred", result->referred);
+        }
+        vg_json__put_images(root, &(vg_image_list){result->sites, result->ignored, result->images, result->image_count,
+                                                   result->labelled != 0, result->refer_above});
     }
     if (policy->selection)
         vg_json__put(root, "calibration", vg_decide__selection_json(policy));

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "vargate/policy.h"
 #include "vargate/workflow.h"
 
 /* The object "calibration"; policy->selection is not NULL. */

@@ -213,6 +213,7 @@ void vg_policy_free(vg_policy *policy) {
     vg_base__release(data->line);
     vg_base__release(data->temperature);
     vg_base__release(data->given);
+    vg_site_images__free(&data->images);
     vg_base__release(policy);
 }
 
@@ -230,6 +231,8 @@ void vg_decide__apply(const vg_policy *policy, const vg_scores *block, size_t en
         return;
     const double *values = vg_score_block__place(block, applied->field);
     for (size_t i = 0; i < entries; i++) {
+        if (block->decision[i] == VG_DECISION_LEFT_OUT)
+            continue;
         bool keep = applied->certainty ? values[i] > applied->threshold : values[i] < applied->threshold;
         block->decision[i] = keep ? block->pred[i] : -1;
     }

@@ -73,33 +73,23 @@ static vg_status copy_class_names(evaluation_owner *owner, const vg_score_input 
     return VG_OK;
 }
 
-/* Images: their labels are maps, read a block at a time. */
 static vg_status evaluate_sites(evaluation_owner *owner, vg_score_summary *summary, vg_score_input *in,
-                                const vg_evaluate_file_options *own, const vg_input_options *input) {
-    vg_label_maps maps;
+                                const vg_evaluate_file_options *own) {
     if (in->layout.multilabel)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --multilabel evaluates samples, not the sites of images",
                              in->path);
-    VG_TRY(vg_prediction_file__label_maps(in->file, &maps, input->labels, input->labels_key));
-    vg_status status =
-        maps.source ? vg_site_evaluation__run(&owner->sites, in, &maps, own) : vg_score_input__need_labels(in);
-    vg_label_maps__close(&maps);
+    VG_TRY(vg_score_input__need_labels(in));
+    vg_status status = vg_site_evaluation__run(&owner->sites, in, own);
     owner->evaluation = owner->sites.evaluation;
     *summary = owner->sites.summary;
     return status;
 }
 
-static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_evaluate_file_options *own,
-                      const vg_input_options *input) {
+static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_evaluate_file_options *own) {
     vg_score_summary summary;
-    const size_t *shape = vg_prediction_file__sites(in->file)->shape;
-    bool images = shape[1] * shape[2] * shape[3] > 1;
-    if (!images && own->ignore)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --ignore leaves out sites of images: name the axes, --axes NMCHW",
-                             in->path);
-    if (!images)
-        VG_TRY(vg_score_input__read_labels(in, input));
-    VG_TRY(images ? evaluate_sites(owner, &summary, in, own, input)
+    const size_t *shape = vg_score_input__shape(in);
+    bool images = vg_score_input__images(in);
+    VG_TRY(images ? evaluate_sites(owner, &summary, in, own)
                   : score_and_evaluate(&owner->evaluation, &summary, in, own));
     const vg_evaluation *e = owner->evaluation;
     VG_TRY(vg_evaluation__whole_table(&owner->whole, e));
@@ -125,10 +115,10 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
                                            .verdict = &owner->verdict,
                                            .findings = owner->findings,
                                            .class_names = (const char *const *)owner->class_names};
-    owner->result.ignored = owner->sites.ignored;
-    owner->result.image_count = owner->sites.image_count;
-    owner->result.images = owner->sites.images;
-    owner->result.image_order = owner->sites.order;
+    owner->result.ignored = in->ignored;
+    owner->result.image_count = owner->sites.images.count;
+    owner->result.images = owner->sites.images.rows;
+    owner->result.image_order = owner->sites.images.order;
     if (images)
         memcpy(owner->result.sites, shape, sizeof owner->result.sites);
     owner->result.finding_count = vg_evaluation_findings(owner->findings, e, &owner->verdict);
@@ -143,10 +133,10 @@ vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const v
     *out = NULL;
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_evaluate_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
-    VG_TRY(vg_score_input__open_labels(&in, path, &reading, vg_score_no_labels, &own.job));
+    VG_TRY(vg_score_input__open_maps(&in, path, &reading, reading.labels, &own.job));
     evaluation_owner *owner = calloc(1, sizeof *owner);
     vg_status status =
-        owner ? fill(owner, &in, &own, &reading) : vg_base__fail(VG_ERR_MEMORY, "out of memory for the evaluation");
+        owner ? fill(owner, &in, &own) : vg_base__fail(VG_ERR_MEMORY, "out of memory for the evaluation");
     vg_score_input__close(&in);
     if (status == VG_OK)
         *out = &owner->result;
@@ -166,8 +156,7 @@ void vg_evaluation_result_free(vg_evaluation_result *result) {
         vg_base__release(owner->class_names[c]);
     vg_base__release(owner->class_names);
     vg_evaluation_free(owner->evaluation);
-    vg_base__release(owner->sites.images);
-    vg_base__release(owner->sites.order);
+    vg_site_images__free(&owner->sites.images);
     vg_base__release(owner->file);
     free(owner);
 }

@@ -230,28 +230,6 @@ static json_t *notes_json(const vg_evaluation *e) {
     return array;
 }
 
-/* Images: their size, the sites left out, and a row for each. */
-static void put_images(json_t *out, const vg_evaluation_result *result) {
-    json_t *shape = json_array(), *rows = json_array();
-    for (size_t i = 0; i < (result->sites[3] > 1 ? 4 : 3); i++)
-        vg_json__append(shape, json_integer((json_int_t)result->sites[i]));
-    for (size_t i = 0; i < result->image_count; i++) {
-        const vg_image_row *image = &result->images[i];
-        json_t *row = json_object();
-        vg_json__put_count(row, "sites", image->sites);
-        vg_json__put_number(row, "accuracy", image->accuracy);
-        vg_json__put_number(row, "abstained", image->abstained_share);
-        vg_json__put_number(row, "mean", image->mean);
-        vg_json__put_number(row, "median", image->median);
-        vg_json__put_number(row, "p95", image->p95);
-        vg_json__put_number(row, "max", image->max);
-        vg_json__append(rows, row);
-    }
-    vg_json__put(out, "sites", shape);
-    vg_json__put_count(out, "ignored", result->ignored);
-    vg_json__put(out, "images", rows);
-}
-
 json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     const vg_evaluation *e = result->evaluation;
     json_t *out = vg_json__document("evaluate");
@@ -276,7 +254,8 @@ json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     if (e->label_count)
         vg_json__put(out, "per_label", labels_json(e));
     if (result->image_count)
-        put_images(out, result);
+        vg_json__put_images(
+            out, &(vg_image_list){result->sites, result->ignored, result->images, result->image_count, true, NAN});
     vg_json__put(out, "findings", findings_json(result));
     return out;
 }

@@ -184,3 +184,27 @@ vg_status vg_json__indented(char **out, json_t *value) {
     json_decref(value);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the JSON result");
 }
+
+void vg_json__put_images(json_t *object, const vg_image_list *images) {
+    json_t *shape = json_array(), *rows = json_array();
+    for (size_t i = 0; i < (images->sites[3] > 1 ? 4 : 3); i++)
+        vg_json__append(shape, json_integer((json_int_t)images->sites[i]));
+    for (size_t i = 0; i < images->count; i++) {
+        const vg_image_row *image = &images->rows[i];
+        json_t *row = json_object();
+        vg_json__put_count(row, "sites", image->sites);
+        if (images->labelled)
+            vg_json__put_number(row, "accuracy", image->accuracy);
+        vg_json__put_number(row, "abstained", image->abstained_share);
+        vg_json__put_number(row, "mean", image->mean);
+        vg_json__put_number(row, "median", image->median);
+        vg_json__put_number(row, "p95", image->p95);
+        vg_json__put_number(row, "max", image->max);
+        if (!isnan(images->refer_above))
+            vg_json__put(row, "referred", json_boolean(image->abstained_share > images->refer_above));
+        vg_json__append(rows, row);
+    }
+    vg_json__put(object, "sites", shape);
+    vg_json__put_count(object, "ignored", images->ignored);
+    vg_json__put(object, "images", rows);
+}

@@ -31,6 +31,17 @@ json_t *vg_json__numbers(const double *values, size_t count);
 /* "verdict", its "verdict_text", and "verdict_figures": what it was derived from. */
 void vg_json__put_verdict(json_t *object, const vg_verdict *verdict);
 
+/* Images: "sites", their number and size, "ignored", the sites left out, and "images", a row for each. */
+typedef struct vg_image_list {
+    const size_t *sites; /* N, H, W, D */
+    unsigned long long ignored;
+    const vg_image_row *rows;
+    size_t count;
+    bool labelled;      /* accuracies are known */
+    double refer_above; /* an image is referred whose abstained share is larger; NaN: none is */
+} vg_image_list;
+void vg_json__put_images(json_t *object, const vg_image_list *images);
+
 /* {key: name of the row that is best at it} for the figures of a table that have a key. */
 json_t *vg_json__best(const vg_figure_table *table);
 

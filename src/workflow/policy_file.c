@@ -365,6 +365,8 @@ static void read_selection(vg_policy_data *policy, const json_t *from) {
     s->level = number_of(from, "level", NAN);
     s->grid_count = count_of(from, "grid");
     vg_decide__read_promise(s, from);
+    const char *unit = json_string_value(json_object_get(from, "unit"));
+    policy->by_image = unit && strcmp(unit, "image") == 0;
     policy->shown.labelled = json_object_get(from, "risk") != NULL;
     policy->shown.target_risk = number_of(from, "target_risk", 0);
     policy->shown.target_coverage = number_of(from, "target_coverage", 0);

@@ -4,11 +4,14 @@
 
 #include "workflow/decide.h"
 
+const char *vg_policy__unit(const vg_policy *policy) { return vg_policy__read(policy)->by_image ? "image" : "sample"; }
+
 /* What is kept, what that is worth on the validation data, what is promised. */
 static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *policy, const char *value) {
     const vg_policy *p = &policy->shown;
     const vg_selection *s = &policy->selection;
-    const char *unit = policy->settled && policy->conventions.task != VG_TASK_MULTICLASS ? "labels" : "samples";
+    bool multilabel = policy->settled && policy->conventions.task != VG_TASK_MULTICLASS;
+    const char *unit = multilabel ? "labels" : policy->by_image ? "sites" : "samples";
     char kept[2 * VG_POLICY_NAME + 64];
     size_t used;
     if (p->by_rule)
@@ -25,8 +28,9 @@ static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *p
                                  100 * s->coverage, unit);
     if (s->rows > 0 && p->target_risk > 0)
         used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used,
-                                 ", and with %g %% confidence at most %g %% of what is kept is wrong",
-                                 100 * p->confidence, 100 * p->target_risk);
+                                 ", and with %g %% confidence at most %g %% of what is kept%s is wrong",
+                                 100 * p->confidence, 100 * p->target_risk,
+                                 policy->by_image ? " of an image, in the mean over images," : "");
     snprintf(out + used, VG_POLICY_SENTENCE - used, ".");
 }
 

@@ -96,8 +96,7 @@ static vg_status read_class_k(vg_score_input *in, const vg_input_options *option
     }
     if (o->class_k && o->class_k_count != 1 && o->class_k_count != in->layout.c)
         return vg_base__fail(VG_ERR_DATA, "%s: a k for each of %zu classes, %s has %zu",
-                             options->class_k ? options->class_k : "class_k", o->class_k_count, in->path,
-                             in->layout.c);
+                             options->class_k ? options->class_k : "class_k", o->class_k_count, in->path, in->layout.c);
     if (!o->class_k || o->class_k_count == in->layout.c)
         return VG_OK;
     double one = o->class_k[0]; /* one k for all */
@@ -131,13 +130,72 @@ static vg_status read_labels(vg_score_input *in, const vg_input_options *options
 }
 
 size_t vg_score_input__unit_rows(const vg_score_input *in) {
-    const size_t *shape = in->file ? vg_prediction_file__sites(in->file)->shape : NULL;
+    const size_t *shape = vg_score_input__shape(in);
     size_t sites = shape ? shape[1] * shape[2] * shape[3] : 1;
     return in->layout.multilabel ? sites * in->layout.c : sites;
 }
 
-vg_status vg_score_input__read_labels(vg_score_input *in, const vg_input_options *options) {
-    return read_labels(in, options, options->labels);
+const size_t *vg_score_input__shape(const vg_score_input *in) {
+    return in->file ? vg_prediction_file__sites(in->file)->shape : NULL;
+}
+
+bool vg_score_input__images(const vg_score_input *in) {
+    const size_t *shape = vg_score_input__shape(in);
+    return shape && shape[1] * shape[2] * shape[3] > 1;
+}
+
+static vg_status open_maps(vg_score_input *in, const vg_input_options *options, const char *labels) {
+    bool images = vg_score_input__images(in);
+    if (options->ignore && !images && labels != vg_score_no_labels)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --ignore leaves out sites of images: name the axes, --axes NMCHW",
+                             in->path);
+    if (options->ignore && in->options.device == VG_SCORE_ON_CUDA)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --ignore scores on the CPU; leave out --device cuda", in->path);
+    if (options->ignore && in->layout.multilabel)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --ignore is a label of maps; --multilabel has none", in->path);
+    if (!images || in->layout.multilabel || labels == vg_score_no_labels)
+        return read_labels(in, options, labels);
+    in->own_key = options->labels_key;
+    bool optional = labels == vg_score_labels_if_any;
+    vg_status status =
+        vg_prediction_file__label_maps(in->file, &in->maps, optional ? NULL : labels, options->labels_key);
+    if (status != VG_OK && !(status == VG_ERR_ARGUMENT && optional))
+        return status;
+    if (options->ignore && !in->maps.source && !optional)
+        return vg_score_input__need_labels(in);
+    if (!in->maps.source)
+        return VG_OK;
+    in->ignore = options->ignore;
+    if (in->ignore)
+        in->options.device = VG_SCORE_ON_CPU;
+    return VG_OK;
+}
+
+bool vg_score_input__labelled(const vg_score_input *in) { return in->labels || in->maps.source; }
+
+const int64_t *vg_score_input__labels(const vg_score_input *in, size_t first) {
+    if (in->maps.source)
+        return in->block_labels;
+    return in->labels ? in->labels + first * (in->layout.multilabel ? in->layout.c : 1) : NULL;
+}
+
+vg_status vg_score_input__read_block(vg_score_input *in, size_t first, size_t rows) {
+    if (!in->maps.source)
+        return VG_OK;
+    if (rows > in->block_room) {
+        vg_base__release(in->block_labels);
+        vg_base__release(in->block_left);
+        in->block_labels = NULL, in->block_left = NULL, in->block_room = 0;
+        VG_TRY(vg_base__alloc(&in->block_labels, rows, sizeof *in->block_labels, "labels"));
+        VG_TRY(vg_base__alloc(&in->block_left, rows, 1, "sites"));
+        in->block_room = rows;
+    }
+    VG_TRY(vg_label_maps__read(&in->maps, first, rows, in->ignore, in->block_labels));
+    for (size_t i = 0; i < rows; i++) {
+        in->block_left[i] = in->block_labels[i] < 0;
+        in->ignored += in->block_left[i];
+    }
+    return VG_OK;
 }
 
 static vg_status check_k(const double *k, size_t count) {
@@ -166,33 +224,45 @@ vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options
     return check_k(out->k, out->k_count);
 }
 
-static vg_status open_parts(vg_score_input *in, const vg_input_options *options, const char *labels) {
+static vg_status open_parts(vg_score_input *in, const vg_input_options *options, const char *labels, bool maps) {
     VG_TRY(vg_score_input__settings(&in->options, options));
     VG_TRY(open_predictions(in, options, labels == vg_score_labels_if_any));
     VG_TRY(read_temperatures(in, options));
     VG_TRY(vg_score_input__gates(in, options));
-    VG_TRY(read_labels(in, options, labels));
+    VG_TRY(maps ? open_maps(in, options, labels) : read_labels(in, options, labels));
     if (!options->axes && vg_prediction_file__notice(in->file))
         vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file__notice(in->file));
     return VG_OK;
 }
 
-vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
-                                      const char *labels, const vg_job *job) {
+static vg_status open_input(vg_score_input *in, const char *path, const vg_input_options *options, const char *labels,
+                            bool maps, const vg_job *job) {
     vg_input_options own = VG_INPUT_OPTIONS_INIT;
     *in = (vg_score_input){.path = path, .job = job};
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_input_options"));
     options = &own;
+    if (options->ignore && !maps)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --ignore is for score, decide and evaluate", path);
     in->measures = options->fields ? options->fields : VG_FIELDS_ALL;
-    vg_status status = open_parts(in, options, labels);
+    vg_status status = open_parts(in, options, labels, maps);
     if (status != VG_OK)
         vg_score_input__close(in);
     return status;
 }
 
+vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
+                                      const char *labels, const vg_job *job) {
+    return open_input(in, path, options, labels, false, job);
+}
+
+vg_status vg_score_input__open_maps(vg_score_input *in, const char *path, const vg_input_options *options,
+                                    const char *labels, const vg_job *job) {
+    return open_input(in, path, options, labels, true, job);
+}
+
 vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_input_options *options,
                                const vg_job *job) {
-    return vg_score_input__open_labels(in, path, options, options ? options->labels : NULL, job);
+    return open_input(in, path, options, options ? options->labels : NULL, false, job);
 }
 
 vg_field_set vg_score_input__compared(const vg_score_input *in) {
@@ -200,8 +270,15 @@ vg_field_set vg_score_input__compared(const vg_score_input *in) {
     return in->measures == VG_FIELDS_ALL && in->options.device == VG_SCORE_ON_CPU ? in->measures | more : in->measures;
 }
 
+vg_status vg_score_input__some_left(const vg_score_input *in) {
+    if (!in->ignore || in->ignored < in->layout.n)
+        return VG_OK;
+    return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: there is nothing to look at",
+                         in->path, (long long)*in->ignore);
+}
+
 vg_status vg_score_input__need_labels(const vg_score_input *in) {
-    if (in->labels)
+    if (vg_score_input__labelled(in))
         return VG_OK;
     if (in->own_key)
         return vg_base__fail(VG_ERR_DATA, "%s: no labels named '%s' in it", in->path, in->own_key);
@@ -229,6 +306,9 @@ vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in) {
 }
 
 void vg_score_input__close(vg_score_input *in) {
+    vg_label_maps__close(&in->maps);
+    vg_base__release(in->block_labels);
+    vg_base__release(in->block_left);
     vg_prediction_file_close(in->file);
     free(in->streamed);
     vg_temperature__free(in->temperature, in->temperature_loaded);

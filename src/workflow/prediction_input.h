@@ -2,6 +2,7 @@
 #ifndef VG_WORKFLOW_PREDICTION_INPUT_H
 #define VG_WORKFLOW_PREDICTION_INPUT_H
 
+#include "formats/prediction_file.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
 #include "workflow/row_names.h"
@@ -27,6 +28,14 @@ typedef struct vg_score_input {
     vg_field_set measures;      /* the fields that are asked for */
     const char *own_key;        /* the labels' name, for need_labels */
     const int64_t *labels;      /* borrowed from the file: N, or N x C in multilabel mode; NULL: none */
+    /* Of images whose labels are read a block at a time (vg_score_input__open_maps): the maps, the label that marks
+     * sites to leave out (NULL: none), and of the block that is scored the labels, -1 at sites that are left out. */
+    vg_label_maps maps;
+    const int64_t *ignore;
+    int64_t *block_labels;
+    uint8_t *block_left;
+    size_t block_room;
+    unsigned long long ignored; /* sites left out so far */
     /* Of a source: names of the classes, ids of the samples, their numbers in the data set; NULL: unknown, 0, 1, ... */
     const char *const *class_names, *const *ids;
     const size_t *sample_numbers;
@@ -48,8 +57,20 @@ extern const char vg_score_no_labels[];
 extern const char vg_score_labels_if_any[];
 vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
                                       const char *labels, const vg_job *job);
-/* Reads the labels of an input that was opened with vg_score_no_labels, as vg_score_input__open would have. */
-vg_status vg_score_input__read_labels(vg_score_input *in, const vg_input_options *options);
+/* As vg_score_input__open_labels, but labels of images are maps. A scoring pass reads them a block at a time and leaves
+ * out the sites that options->ignore marks. */
+vg_status vg_score_input__open_maps(vg_score_input *in, const char *path, const vg_input_options *options,
+                                    const char *labels, const vg_job *job);
+/* Whether the input has labels, and those from sample `first` of the block that is scored on; NULL: none. */
+bool vg_score_input__labelled(const vg_score_input *in);
+const int64_t *vg_score_input__labels(const vg_score_input *in, size_t first);
+/* Reads the labels of a block, where the input has maps. */
+vg_status vg_score_input__read_block(vg_score_input *in, size_t first, size_t rows);
+/* VG_ERR_DATA after a pass that left out every site. */
+vg_status vg_score_input__some_left(const vg_score_input *in);
+/* Whether the samples are sites of images, and the lengths of N, H, W, D. */
+bool vg_score_input__images(const vg_score_input *in);
+const size_t *vg_score_input__shape(const vg_score_input *in);
 /* Rows that are not independent of each other: the labels of a sample in multilabel mode, the sites of an image; else
  * 1. */
 size_t vg_score_input__unit_rows(const vg_score_input *in);

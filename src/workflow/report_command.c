@@ -4,6 +4,7 @@
 #endif
 #include "workflow/report_command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -69,6 +70,11 @@ static void append_columns(line *l, const vg_input_options *reading) {
     append_option(l, "--decimal", reading->decimal);
     append_option(l, "--key", reading->key);
     append_option(l, "--axes", reading->axes);
+    if (reading->ignore) {
+        char label[32];
+        snprintf(label, sizeof label, "%lld", (long long)*reading->ignore);
+        append_option(l, "--ignore", label);
+    }
     if (reading->logits > 0)
         append_word(l, "--logits");
 }

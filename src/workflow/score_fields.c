@@ -1,6 +1,7 @@
 /* score_fields.c - names, types and shapes of scores. See score_fields.h. */
 #include "workflow/score_fields.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,22 @@ void *vg_score_block__place(const vg_scores *block, vg_field field) {
     void *place;
     memcpy(&place, (const char *)block + facts[field].place, sizeof place);
     return place;
+}
+
+void vg_score_block__leave_out(const vg_scores *block, const vg_score_layout *layout, const uint8_t *marks,
+                               size_t rows) {
+    for (int f = 0; f < VG_FIELD_COUNT; f++) {
+        void *place = vg_score_block__place(block, f);
+        size_t width = vg_field__width(f, layout);
+        if (!place || (facts[f].element != VG_ELEMENT_F64 && f != VG_FIELD_DECISION))
+            continue;
+        for (size_t i = 0; i < rows * width; i++) {
+            if (marks[i / width] && f == VG_FIELD_DECISION)
+                ((int32_t *)place)[i] = VG_DECISION_LEFT_OUT;
+            else if (marks[i / width])
+                ((double *)place)[i] = NAN;
+        }
+    }
 }
 
 vg_status vg_score_block__new(vg_scores *block, vg_field_set set, const vg_score_layout *layout, size_t rows) {

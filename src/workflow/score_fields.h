@@ -39,6 +39,11 @@ void vg_field__title(char out[VG_FIELD_TITLE], vg_field field, const vg_score_la
 /* Buffers for `rows` samples of every field in the set; NULL for the others. */
 vg_status vg_score_block__new(vg_scores *block, vg_field_set set, const vg_score_layout *layout, size_t rows);
 void vg_score_block__free(vg_scores *block);
+/* Marks the samples whose mark is not 0 as left out: measures, means and spreads NaN, decisions VG_DECISION_LEFT_OUT.
+ * Predictions and flags stay. */
+enum { VG_DECISION_LEFT_OUT = -2 };
+void vg_score_block__leave_out(const vg_scores *block, const vg_score_layout *layout, const uint8_t *marks,
+                               size_t rows);
 /* The buffer of a field in a block. */
 void *vg_score_block__place(const vg_scores *block, vg_field field);
 

@@ -27,7 +27,7 @@ vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_score_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     VG_TRY(check_output(&own, path, &reading));
-    VG_TRY(vg_score_input__open(&in, path, &reading, &own.job));
+    VG_TRY(vg_score_input__open_maps(&in, path, &reading, reading.labels, &own.job));
     vg_status status = vg_score_task__run(out, &in, &own);
     vg_score_input__close(&in);
     return status;

@@ -23,11 +23,15 @@ static vg_status run_block(vg_score_input *in, vg_scorer *scorer, const vg_score
     vg_scores places = *block;
     VG_TRY(in->source ? in->source->block(in->source->context, first, rows, &view, &feed)
                       : vg_prediction_file_block(in->file, first, rows, &view));
+    VG_TRY(vg_score_input__read_block(in, first, rows));
+    vg_scorer__set_left_out(scorer, in->ignore ? in->block_left : NULL);
     if (sink->place)
         sink->place(sink->context, first, &places);
     vg_status status = vg_scorer_feed(scorer, &places, &view, &feed);
     if (status != VG_OK)
         return vg_base__fail(status, "%s: %s", in->path, vg_error_message());
+    if (in->ignore)
+        vg_score_block__leave_out(&places, &in->layout, in->block_left, rows);
     return sink->take(sink->context, first, rows, &places);
 }
 

@@ -17,6 +17,7 @@ typedef struct result_owner {
     vg_gate_row *rule;
     vg_score_summary summary;
     vg_verdict verdict;
+    vg_site_images images;
 } result_owner;
 
 static double share(unsigned long long part, unsigned long long whole) {
@@ -64,10 +65,11 @@ static vg_status fill_rule(result_owner *owner, const vg_score_outcome *from) {
     owner->rule = calloc(count ? count : 1, sizeof *owner->rule);
     if (!owner->rule)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the summary");
+    bool labelled = vg_score_input__labelled(from->in);
     for (size_t k = 0; k < count; k++)
         owner->rule[k] = (vg_gate_row){from->in->layout.k[k], tally->kept[k], tally->kept_correct[k],
                                        share(tally->kept[k], tally->entries),
-                                       from->in->labels ? share(tally->kept_correct[k], tally->kept[k]) : NAN};
+                                       labelled ? share(tally->kept_correct[k], tally->kept[k]) : NAN};
     owner->result.rule = owner->rule;
     owner->result.rule_count = count;
     return VG_OK;
@@ -81,7 +83,7 @@ static vg_status summarise(result_owner *owner, const vg_score_outcome *from) {
         VG_TRY(fill_rule(owner, from));
     r->entries = tally->entries;
     r->correct = tally->correct;
-    r->judged = from->in->labels && (from->computed & VG_FIELD_BIT(VG_FIELD_PRED));
+    r->judged = vg_score_input__labelled(from->in) && (from->computed & VG_FIELD_BIT(VG_FIELD_PRED));
     r->accuracy = r->judged ? share(tally->correct, tally->entries) : NAN;
     r->flagged = (from->computed & VG_FIELD_BIT(VG_FIELD_FLAGS)) != 0;
     r->ties = tally->ties;
@@ -91,6 +93,19 @@ static vg_status summarise(result_owner *owner, const vg_score_outcome *from) {
                             r->judged ? tally->entries : 0));
     r->verdict = &owner->verdict;
     return VG_OK;
+}
+
+static void take_images(result_owner *owner, const vg_score_outcome *from) {
+    vg_score_result *r = &owner->result;
+    vg_field field = vg_site_images__field(from->computed);
+    owner->images = *from->images;
+    *from->images = (vg_site_images){.count = 0};
+    memcpy(r->sites, vg_score_input__shape(from->in), sizeof r->sites);
+    r->image_count = owner->images.count;
+    r->images = owner->images.rows;
+    r->image_order = owner->images.order;
+    r->ignored = from->in->ignored;
+    r->image_measure = field < VG_FIELD_MEASURES ? vg_field__name(field) : NULL;
 }
 
 static vg_status fill(result_owner *owner, const vg_score_outcome *from) {
@@ -106,11 +121,13 @@ static vg_status fill(result_owner *owner, const vg_score_outcome *from) {
                                       .c = layout->c,
                                       .logits = from->in->logits,
                                       .multilabel = layout->multilabel,
-                                      .labelled = from->in->labels != NULL,
+                                      .labelled = vg_score_input__labelled(from->in),
                                       .k = owner->k,
                                       .k_count = layout->k_count,
                                       .summary = &owner->summary,
                                       .accuracy = NAN};
+    if (from->images)
+        take_images(owner, from);
     return from->summarise ? summarise(owner, from) : VG_OK;
 }
 
@@ -135,6 +152,7 @@ void vg_score_result_free(vg_score_result *result) {
     vg_base__release(owner->k);
     free(owner->measures);
     free(owner->rule);
+    vg_site_images__free(&owner->images);
     free(owner);
 }
 
@@ -197,5 +215,7 @@ vg_status vg_score_result_json(char **text, const vg_score_result *r) {
         vg_json__put_count(out, "ties", r->ties);
         vg_json__put_count(out, "gated_out", r->gated_out);
     }
+    if (r->image_count)
+        vg_json__put_images(out, &(vg_image_list){r->sites, r->ignored, r->images, r->image_count, r->judged, NAN});
     return vg_json__text(text, out);
 }

@@ -5,6 +5,7 @@
 #include "workflow/column_store.h"
 #include "workflow/prediction_input.h"
 #include "workflow/score_tally.h"
+#include "workflow/site_images.h"
 
 /* What a result is made of. */
 typedef struct vg_score_outcome {
@@ -12,8 +13,9 @@ typedef struct vg_score_outcome {
     const vg_column_store *store; /* the measures */
     const vg_score_tally *tally;
     const vg_score_summary *summary;
-    vg_field_set computed; /* the fields that `tally` has seen */
-    bool summarise;        /* statistics and counts are wanted */
+    vg_field_set computed;  /* the fields that `tally` has seen */
+    bool summarise;         /* statistics and counts are wanted */
+    vg_site_images *images; /* ended; the result takes them over. NULL: no images */
 } vg_score_outcome;
 
 vg_status vg_score_result__new(vg_score_result **out, const vg_score_outcome *from);

@@ -34,7 +34,7 @@ static vg_status make_result(vg_score_result **out, const vg_score_set *set, con
     VG_TRY(vg_score_tally__new(&tally, set->k_count));
     if (own->summary)
         vg_score_tally__add(&tally, &store->layout, set->scores, set->n, set->labels);
-    vg_score_outcome outcome = {&in, store, &tally, set->summary, store->set, own->summary != 0};
+    vg_score_outcome outcome = {&in, store, &tally, set->summary, store->set, own->summary != 0, NULL};
     vg_status status = vg_score_result__new(out, &outcome);
     vg_score_tally__free(&tally);
     return status;

@@ -16,8 +16,10 @@ void vg_score_tally__free(vg_score_tally *tally) {
 void vg_score_tally__add(vg_score_tally *tally, const vg_score_layout *layout, const vg_scores *block, size_t rows,
                          const int64_t *labels) {
     size_t entries = rows * (layout->multilabel ? layout->c : 1), gates = layout->k_count;
-    tally->entries += entries;
     for (size_t i = 0; i < entries; i++) {
+        if (labels && labels[i] < 0)
+            continue; /* left out */
+        tally->entries++;
         bool correct = labels && block->pred && block->pred[i] == labels[i];
         tally->correct += correct;
         for (size_t k = 0; block->decision && k < gates; k++) {

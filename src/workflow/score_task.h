@@ -7,6 +7,7 @@
 #include "workflow/prediction_input.h"
 #include "workflow/score_tally.h"
 #include "workflow/score_writer.h"
+#include "workflow/site_images.h"
 
 typedef struct vg_score_task {
     const vg_score_input *in; /* the predictions: path, layout, labels, measures, job */
@@ -17,6 +18,7 @@ typedef struct vg_score_task {
     vg_score_tally tally;
     vg_score_summary summary; /* the scorer's, set before the task ends */
     vg_score_writer file;
+    vg_site_images images; /* count 0: the samples are no sites */
 } vg_score_task;
 
 /* Opens the output beside its name and makes room for the scores. `in` and `output` are borrowed until the task ends.

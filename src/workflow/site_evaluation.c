@@ -28,7 +28,6 @@ typedef struct site_column {
 
 typedef struct site_job {
     vg_score_input *in;
-    const vg_label_maps *maps;
     const vg_evaluate_file_options *own;
     vg_site_sums sums;
     vg_tally *tally;
@@ -40,10 +39,6 @@ typedef struct site_job {
     size_t room;
     int64_t *labels;
     double *mean, *std, **values;
-    /* the image that is being read */
-    size_t image_sites, image;
-    double *image_values;
-    size_t image_count; /* values of it so far */
     vg_site_figures *out;
 } site_job;
 
@@ -118,52 +113,16 @@ static void keep_site(site_job *job, const vg_scores *block, size_t i, size_t to
 }
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double quantile(const double *sorted, size_t count, double q) {
-    double at = q * (double)(count - 1), low = floor(at);
-    size_t i = (size_t)low, next = i + 1 < count ? i + 1 : i;
-    return sorted[i] + (at - low) * (sorted[next] - sorted[i]);
-}
-
-static void end_image(site_job *job) {
-    vg_image_row *row = &job->out->images[job->image];
-    double sum = 0;
-    row->mean = row->max = row->median = row->p95 = row->accuracy = row->abstained_share = NAN;
-    if (row->sites > 0) {
-        row->accuracy = 1 - (double)row->errors / (double)row->sites;
-        row->abstained_share = (double)row->abstained / (double)row->sites;
-    }
-    if (job->image_count > 0 && job->column_count > 0) {
-        qsort(job->image_values, job->image_count, sizeof *job->image_values, by_value);
-        for (size_t i = 0; i < job->image_count; i++)
-            sum += job->image_values[i];
-        row->mean = sum / (double)job->image_count;
-        row->max = job->image_values[job->image_count - 1];
-        row->median = quantile(job->image_values, job->image_count, 0.5);
-        row->p95 = quantile(job->image_values, job->image_count, 0.95);
-    }
-    job->image++;
-    job->image_count = 0;
-}
-
-/* Counts row `at` of the block for the image of site `site`, ending the images before it. */
+/* Counts row `at` of the block, which is site number `site`. */
 static void count_site(site_job *job, size_t site, size_t at, const vg_tally_info *rows, size_t before) {
-    while (job->image < site / job->image_sites)
-        end_image(job);
-    vg_image_row *row = &job->out->images[job->image];
-    row->sites++;
-    row->errors += rows->errors[before + at];
-    row->abstained += !(rows->ratio[before + at] > job->in->layout.k[0]);
+    double value = NAN;
     if (job->column_count > 0) {
-        double value = job->values[job->class_measure][at];
+        value = job->values[job->class_measure][at];
         value = job->columns[job->class_measure].certainty ? -value : value;
-        job->image_values[job->image_count++] = value;
         job->sums.uncertainty[job->labels[at]] += value;
     }
+    vg_site_images__count(&job->out->images, site, value, rows->errors[before + at] != 0,
+                          !(rows->ratio[before + at] > job->in->layout.k[0]));
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -191,33 +150,22 @@ static vg_status feed_tally(site_job *job, size_t kept) {
 static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
     site_job *job = context;
     double spread = vg_measure_columns__rule_spread(job->in);
-    size_t kept = 0, at = 0, before = job->tallied;
+    const int64_t *labels = vg_score_input__labels(job->in, first);
+    size_t kept = 0, before = job->tallied;
     VG_TRY(make_room(job, rows));
-    VG_TRY(vg_label_maps__read(job->maps, first, rows, job->own->ignore, job->labels));
     for (size_t i = 0; i < rows; i++)
-        if (job->labels[i] >= 0)
+        if (labels[i] >= 0) {
+            job->labels[kept] = labels[i];
             keep_site(job, block, i, kept++, spread);
-    job->out->ignored += rows - kept;
-    uint8_t *left_out = NULL; /* which sites: labels are moved together below */
-    VG_TRY(vg_base__alloc(&left_out, rows, 1, "sites"));
-    for (size_t i = 0; i < rows; i++) {
-        left_out[i] = job->labels[i] < 0;
-        if (!left_out[i])
-            job->labels[at++] = job->labels[i];
-    }
-    vg_status status = kept > 0 ? feed_tally(job, kept) : VG_OK;
-    vg_tally_info held = VG_TALLY_INFO_INIT;
-    if (status == VG_OK && kept > 0)
-        status = vg_tally_describe(&held, job->tally);
-    at = 0;
-    for (size_t i = 0; i < rows && kept > 0 && status == VG_OK; i++)
-        if (!left_out[i])
-            count_site(job, first + i, at++, &held, before);
-    vg_base__release(left_out);
-    VG_TRY(status);
+        }
     if (kept == 0)
         return VG_OK;
-    vg_site_sums__spread(&job->sums, job->mean, job->std, held.ratio + before, kept, spread);
+    vg_tally_info held = VG_TALLY_INFO_INIT;
+    VG_TRY(feed_tally(job, kept));
+    VG_TRY(vg_tally_describe(&held, job->tally));
+    for (size_t i = 0, at = 0; i < rows; i++)
+        if (labels[i] >= 0)
+            count_site(job, first + i, at++, &held, before);
     VG_TRY(vg_value_spill__add(job->spill, (const double *const *)job->values, held.errors + before, kept));
     job->tallied += kept;
     return job->tallied >= TALLY_ROWS ? end_tally(job) : VG_OK;
@@ -322,43 +270,13 @@ static vg_evaluate_options ranking_options(const site_job *job) {
     return o;
 }
 
-/* Images by falling share of abstained sites, those without sites last; of equals the first one first. */
-typedef struct image_share {
-    size_t image;
-    double share;
-} image_share;
-
-static int by_share(const void *a, const void *b) {
-    const image_share *x = a, *y = b;
-    if (x->share != y->share)
-        return x->share < y->share ? 1 : -1;
-    return x->image < y->image ? -1 : 1;
-}
-
-static vg_status order_images(vg_site_figures *out) {
-    image_share *shares;
-    VG_TRY(vg_base__alloc(&out->order, out->image_count, sizeof *out->order, "images"));
-    VG_TRY(vg_base__alloc(&shares, out->image_count, sizeof *shares, "images"));
-    for (size_t i = 0; i < out->image_count; i++)
-        shares[i] = (image_share){i, out->images[i].sites ? out->images[i].abstained_share : -1};
-    qsort(shares, out->image_count, sizeof *shares, by_share);
-    for (size_t i = 0; i < out->image_count; i++)
-        out->order[i] = shares[i].image;
-    vg_base__release(shares);
-    return VG_OK;
-}
-
 static vg_status finish(site_job *job) {
     vg_evaluate_options o = ranking_options(job);
     vg_measure *measures;
     const double nothing[2] = {0, 0};
     VG_TRY(end_tally(job));
-    while (job->image < job->out->image_count)
-        end_image(job);
-    VG_TRY(order_images(job->out));
-    if (job->sums.rows == 0)
-        return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: there is nothing to evaluate",
-                             job->in->path, job->own->ignore ? (long long)*job->own->ignore : -1);
+    VG_TRY(vg_site_images__end(&job->out->images, true));
+    VG_TRY(vg_score_input__some_left(job->in));
     VG_TRY(vg_base__zalloc(&measures, job->column_count + 1, sizeof *measures, "measures"));
     for (size_t i = 0; i < job->column_count; i++) {
         measures[i] = (vg_measure){.values = nothing, .stride = 1};
@@ -368,20 +286,15 @@ static vg_status finish(site_job *job) {
     vg_base__release(measures);
     VG_TRY(status);
     job->out->evaluation->class_measure = job->class_measure;
-    vg_site_sums__summary(&job->out->summary, &job->sums);
     return rank_all(job, &o);
 }
 
 static vg_status prepare(site_job *job, vg_field_set set) {
     const vg_score_layout *layout = &job->in->layout;
-    const size_t *shape = vg_prediction_file__sites(job->in->file)->shape;
     VG_TRY(list_columns(job, set));
     VG_TRY(vg_site_sums__new(&job->sums, layout->c, job->own->bins, layout->k_count));
     VG_TRY(vg_value_spill__new(&job->spill, job->column_count + 1, part_rows()));
-    job->image_sites = shape[1] * shape[2] * shape[3];
-    job->out->image_count = shape[0];
-    VG_TRY(vg_base__alloc(&job->image_values, job->image_sites, sizeof *job->image_values, "an image"));
-    return vg_base__zalloc(&job->out->images, shape[0], sizeof *job->out->images, "images");
+    return vg_site_images__new(&job->out->images, vg_score_input__shape(job->in));
 }
 
 static void release(site_job *job) {
@@ -395,13 +308,11 @@ static void release(site_job *job) {
     vg_base__release(job->labels);
     vg_base__release(job->mean);
     vg_base__release(job->std);
-    vg_base__release(job->image_values);
 }
 
-vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_label_maps *maps,
-                                  const vg_evaluate_file_options *own) {
+vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_evaluate_file_options *own) {
     vg_field_set set = vg_score_input__compared(in) & VG_FIELDS_MEASURES;
-    site_job job = {.in = in, .maps = maps, .own = own, .out = out};
+    site_job job = {.in = in, .own = own, .out = out};
     *out = (vg_site_figures){.evaluation = NULL};
     if (own->resamples > 0 || own->curve_points > 0)
         return vg_base__fail(VG_ERR_UNSUPPORTED,
@@ -418,8 +329,7 @@ vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, cons
     release(&job);
     if (status != VG_OK) {
         vg_evaluation_free(out->evaluation);
-        vg_base__release(out->images);
-        vg_base__release(out->order);
+        vg_site_images__free(&out->images);
         *out = (vg_site_figures){.evaluation = NULL};
     }
     return status;

@@ -3,21 +3,17 @@
 #ifndef VG_WORKFLOW_SITE_EVALUATION_H
 #define VG_WORKFLOW_SITE_EVALUATION_H
 
-#include "formats/prediction_file.h"
-#include "workflow/prediction_input.h"
+#include "workflow/site_images.h"
 
 /* The figures of all sites whose label is not left out. Everything is the caller's: the evaluation is freed by
- * vg_evaluation_free, images and order by vg_base__release. */
+ * vg_evaluation_free, the images by vg_site_images__free. */
 typedef struct vg_site_figures {
     vg_evaluation *evaluation;
     vg_score_summary summary;
-    unsigned long long ignored;
-    size_t image_count;
-    vg_image_row *images;
-    size_t *order; /* by falling share of abstained sites */
+    vg_site_images images;
 } vg_site_figures;
 
-vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_label_maps *maps,
-                                  const vg_evaluate_file_options *own);
+/* The input has its label maps. */
+vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_evaluate_file_options *own);
 
 #endif

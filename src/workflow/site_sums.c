@@ -87,29 +87,6 @@ vg_status vg_site_sums__add(vg_site_sums *s, const vg_tally *tally, const double
     return VG_OK;
 }
 
-void vg_site_sums__spread(vg_site_sums *s, const double *mean, const double *std, const double *ratio, size_t rows,
-                          double spread) {
-    double variance = 0, total = 0, abstained = 0, scale = 1 / (spread * spread);
-    for (size_t i = 0; i < rows * s->classes; i++) {
-        variance += std[i] * std[i];
-        total += mean[i] * (1 - mean[i]);
-    }
-    for (size_t i = 0; i < rows; i++)
-        abstained += !(ratio[i] * spread > 1);
-    s->variance += (long double)(variance * scale);
-    s->total += (long double)total;
-    s->abstained += (long double)abstained;
-}
-
-void vg_site_sums__summary(vg_score_summary *summary, const vg_site_sums *s) {
-    long double rows = (long double)s->rows;
-    summary->samples = s->rows;
-    summary->diversity = (double)(s->variance / rows / (long double)s->classes);
-    summary->member_variance = (double)(s->variance / rows);
-    summary->total_variance = (double)(s->total / rows);
-    summary->abstained = (double)(s->abstained / rows);
-}
-
 /* --- the evaluation ----------------------------------------------------------------------------------------------- */
 static vg_estimate only(double value) { return (vg_estimate){value, NAN, NAN}; }
 

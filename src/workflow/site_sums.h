@@ -16,24 +16,18 @@ typedef struct vg_site_sums {
     size_t classes, bins, k_count;
     size_t rows, correct;
     long double nll, brier;
-    double *bin;                            /* bins x 5: count, and sums of confidence, accuracy, square, hit */
-    double *gaps;                           /* classes x bins: of the classwise ECE */
-    size_t *counts;                         /* classes x 3: support, predicted, true positive */
-    double *uncertainty;                    /* classes: sum of a measure over the rows of the class */
-    uint64_t *confusion;                    /* classes x classes, or NULL */
-    vg_site_rule *rule;                     /* k_count */
-    long double variance, total, abstained; /* of the summary: sum of sigma^2, of mu (1 - mu), rows that abstain at 1 */
+    double *bin;         /* bins x 5: count, and sums of confidence, accuracy, square, hit */
+    double *gaps;        /* classes x bins: of the classwise ECE */
+    size_t *counts;      /* classes x 3: support, predicted, true positive */
+    double *uncertainty; /* classes: sum of a measure over the rows of the class */
+    uint64_t *confusion; /* classes x classes, or NULL */
+    vg_site_rule *rule;  /* k_count */
 } vg_site_sums;
 
 vg_status vg_site_sums__new(vg_site_sums *out, size_t classes, size_t bins, size_t k_count);
 void vg_site_sums__free(vg_site_sums *sums);
 /* Adds what a tally has counted. */
 vg_status vg_site_sums__add(vg_site_sums *sums, const vg_tally *tally, const double *k, size_t k_count);
-/* Adds the spread of rows: mean and std (times `spread`) are rows x classes, ratio the margin ratios. */
-void vg_site_sums__spread(vg_site_sums *sums, const double *mean, const double *std, const double *ratio, size_t rows,
-                          double spread);
-/* Replaces the figures of a summary over all sites by those of the rows that were added. */
-void vg_site_sums__summary(vg_score_summary *summary, const vg_site_sums *sums);
 /* The evaluation but for the rankings and the adaptive ECE. `measures` have two values each, which do not matter. */
 vg_status vg_site_sums__evaluation(vg_evaluation **out, const vg_site_sums *sums, const vg_measure *measures,
                                    size_t measure_count, const vg_evaluate_options *options);

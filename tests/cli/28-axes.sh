@@ -69,7 +69,7 @@ run evaluate one.npy --axes MNCHW --labels maps.npy --renormalise
 fails_with 1 "is outside 0..3; if it marks sites to leave out, give --ignore 255"
 sites none.npy labels-none
 run evaluate one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
-fails_with 1 "every site is left out by --ignore 255: there is nothing to evaluate"
+fails_with 1 "every site is left out by --ignore 255: there is nothing to look at"
 sites small.npy labels-small
 run evaluate one.npy --axes MNCHW --labels small.npy --renormalise
 fails_with 1 "labels are (3, 5, 6), but the predictions have sites (3, 5, 7): images, height, width"
@@ -87,6 +87,45 @@ sites val.npy MNCHW f4
 run decide val.npy --axes MNCHW --renormalise -q -k 1 -o decided.csv
 exits 0
 near "$(grep -c . decided.csv)" 106
+
+# --ignore in score and decide: the figures of the sites that stay, as samples; NaN and -2 at the others.
+run score flat.npz --renormalise --json
+wanted_gmu=$(json measures gmu p95) wanted_rule=$(json rule 1 coverage) wanted_sensitivity=$(json k_sensitivity)
+wanted_disagreement=$(json verdict_figures disagreement) wanted_diversity=$(json diversity)
+run score one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --json -o ignored.npz
+exits 0
+near "$(json measures gmu p95)" "$wanted_gmu" 1e-12
+near "$(json rule 1 coverage)" "$wanted_rule" 1e-12
+near "$(json k_sensitivity)" "$wanted_sensitivity" 1e-12
+near "$(json diversity)" "$wanted_diversity" 1e-12
+near "$(json verdict_figures disagreement)" "$wanted_disagreement" 1e-12
+near "$(json ignored)" 11
+prints '"sites": 32,'
+prints '"abstained": 0.59999999999999998,'
+run score one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q -o ignored.csv
+exits 0
+near "$(cut -d, -f2 ignored.csv | grep -c nan)" 11
+run decide one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q -k 1 -o left.csv
+exits 0
+near "$(cut -d, -f3 left.csv | grep -c -- -2)" 11
+run decide one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -k 1 --refer-above 0.55 --json
+exits 0
+near "$(json referred)" 1
+prints '"abstained": 0.59999999999999998,'
+prints '"referred": true'
+prints '"referred": false'
+run decide one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -k 1 --refer-above 0.55
+prints "1 referred: more than 55 % of their sites abstain"
+run decide flat.npz --renormalise -k 1 --refer-above 0.5
+fails_with 1 "--refer-above refers images: name the axes"
+run score flat.npz --renormalise --ignore 255
+fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
+run score one.npy --axes MNCHW --renormalise --ignore 255
+fails_with 1 "no labels in it"
+run score one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
+fails_with 1 "every site is left out by --ignore 255"
+run ood one.npy one.npy --axes MNCHW --renormalise --ignore 255
+fails_with 1 "--ignore is for score, decide and evaluate"
 run decide members.npz --axes NCHW --renormalise --calibration members.npz --labels-key maps --target-risk 0.1
 fails_with 1 "is outside 0..3"
 cd "$root" || exit 1

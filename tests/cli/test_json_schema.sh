@@ -84,6 +84,10 @@ python3 tests/cli/make_sites.py "$folder/maps.npy" labels
 prints evaluate evaluate "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise
 refuses evaluate 'd["images"][0]["abstained"] = 2'
 refuses evaluate 'del d["images"][0]["sites"]'
+prints score score "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise
+prints decide decide "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise \
+    --refer-above 0.5
+refuses decide 'd["images"][0]["referred"] = 1'
 prints evaluate evaluate "$folder/multi.jsonl" --multilabel --bootstrap 10
 prints evaluate evaluate "$folder/right.jsonl"
 prints evaluate evaluate "$example" "$folder/other.npz"

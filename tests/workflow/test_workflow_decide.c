@@ -16,6 +16,7 @@
 #include "folder_util.h"
 #include "formats/arrays.h"
 #include "vargate/formats.h"
+#include "vargate/policy.h"
 #include "vargate/temperatures.h"
 #include "vargate/workflow.h"
 #include "workflow/report_files.h"

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "folder_util.h"
 #include "vargate/formats.h"
+#include "vargate/policy.h"
 #include "vargate/workflow.h"
 
 enum { M = 4, MOST = 1500 };

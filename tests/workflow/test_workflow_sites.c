@@ -81,7 +81,7 @@ static vg_evaluation_result *evaluate(const char *path, const char *labels, cons
     vg_evaluation_result *result = NULL;
     input.labels = labels;
     input.axes = axes;
-    how.ignore = axes ? &left_out : NULL;
+    input.ignore = axes ? &left_out : NULL;
     if (fields)
         assert_int_equal(vg_fields_parse(&input.fields, fields), VG_OK);
     if (vg_evaluate_file(&result, path, &input, &how) != VG_OK)
