@@ -49,7 +49,7 @@ static void mark_best(text_table *table, const vg_figure_table *figures, size_t 
             table_mark(table, r + 1, column + 1);
 }
 
-int best_table_print(const vg_figure_table *figures) {
+void best_table_print(const vg_figure_table *figures) {
     text_table table;
     begin_table(&table, figures, figures->columns);
     for (size_t r = 0; r < figures->rows; r++) {
@@ -64,9 +64,8 @@ int best_table_print(const vg_figure_table *figures) {
     }
     for (size_t c = 0; c < figures->columns; c++)
         mark_best(&table, figures, c);
-    int code = table_print(&table);
+    table_print(&table);
     print_best(figures);
-    return code;
 }
 
 void interval_cell(text_table *table, size_t row, size_t column, const vg_estimate *estimate) {
@@ -76,7 +75,7 @@ void interval_cell(text_table *table, size_t row, size_t column, const vg_estima
     table_text(table, row, column, interval);
 }
 
-int interval_table_print(const vg_figure_table *figures, size_t columns) {
+void interval_table_print(const vg_figure_table *figures, size_t columns) {
     text_table table;
     begin_table(&table, figures, columns);
     for (size_t r = 0; r < figures->rows; r++) {
@@ -84,5 +83,5 @@ int interval_table_print(const vg_figure_table *figures, size_t columns) {
         for (size_t c = 0; c < columns; c++)
             interval_cell(&table, row, c + 1, &figures->values[r * figures->columns + c]);
     }
-    return table_print(&table);
+    table_print(&table);
 }

@@ -45,10 +45,12 @@ static int compare_reals(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static int print_temperatures(const vg_calibration *result) {
+static void print_temperatures(const vg_calibration *result) {
     double *sorted = malloc(result->count * sizeof *sorted);
-    if (!sorted)
-        return console_fail_memory("the temperatures");
+    if (!sorted) {
+        console_lose_output();
+        return;
+    }
     for (size_t i = 0; i < result->count; i++)
         sorted[i] = result->temperatures[i];
     qsort(sorted, result->count, sizeof *sorted, compare_reals);
@@ -73,7 +75,6 @@ static int print_temperatures(const vg_calibration *result) {
         printf(
             "held out       every sample at temperatures fitted without it, %u folds; NLL changes by %+.2g +- %.2g\n",
             result->folds, result->held_out.nll - result->before.nll, result->held_out_nll_error);
-    return CLI_OK;
 }
 
 static int print_table(const char *path, const vg_calibration *result) {
@@ -88,8 +89,9 @@ static int print_table(const char *path, const vg_calibration *result) {
         metric_row(&table, "NLL, mean of members", was->member_nll, is->member_nll, held->member_nll);
         metric_row(&table, "ECE, mean of members", was->member_ece, is->member_ece, held->member_ece);
     }
-    int code = table_print(&table);
-    return code == CLI_OK ? print_temperatures(result) : code;
+    table_print(&table);
+    print_temperatures(result);
+    return CLI_OK;
 }
 
 static int calibrate(calibrate_values *own, const score_options *reading, const char *path) {

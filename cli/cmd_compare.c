@@ -19,7 +19,7 @@ static const option_entry own_entries[] = {
 };
 
 /* Rows whose differences to the first are tested: value, interval and p. */
-static int print_differences(const vg_compare_result *result) {
+static void print_differences(const vg_compare_result *result) {
     const vg_figure_table *figures = result->table;
     text_table table;
     bool any = false;
@@ -27,7 +27,7 @@ static int print_differences(const vg_compare_result *result) {
         any = any || !isnan(result->p_values[at]);
     if (!any) {
         printf("No row has the same samples as the first: differences are not tested.\n");
-        return CLI_OK;
+        return;
     }
     table_begin(&table, "against the first|difference|interval|p");
     for (size_t r = 1; r < result->count; r++) {
@@ -43,11 +43,11 @@ static int print_differences(const vg_compare_result *result) {
             table_number(&table, row, 3, result->p_values[at], 2);
         }
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
 /* Rows in the order given; '*' at the best of a column where rows differ in it. */
-int comparison_print_figures(const vg_compare_result *result) {
+void comparison_print_figures(const vg_compare_result *result) {
     const vg_figure_table *figures = result->table;
     text_table table;
     table_begin(&table, "run|accuracy|F1|ECE|NLL|Brier|D|AURC|error AUROC|by|OOD AUROC");
@@ -65,18 +65,8 @@ int comparison_print_figures(const vg_compare_result *result) {
                 table_text(&table, row, ++at, *result->rows[r].measure ? result->rows[r].measure : "-");
         }
     }
-    int code = table_print(&table);
+    table_print(&table);
     printf("AURC and error AUROC are by the measure of lowest AURC. * the best of a column.\n");
-    return code;
-}
-
-static int print_comparison(const vg_compare_result *result) {
-    int code = comparison_print_figures(result);
-    if (code == CLI_OK && result->count > 1 && result->resamples > 0) {
-        printf("\n");
-        code = print_differences(result);
-    }
-    return code;
 }
 
 static int output(const vg_compare_result *result, const compare_values *own) {
@@ -84,7 +74,14 @@ static int output(const vg_compare_result *result, const compare_values *own) {
     int code = own->output ? output_written(vg_compare_result_save(result, own->output), own->output) : CLI_OK;
     if (code != CLI_OK || (own->output && !own->json))
         return code;
-    return own->json ? json_print_result(vg_compare_result_json(&text, result), &text) : print_comparison(result);
+    if (own->json)
+        return json_print_result(vg_compare_result_json(&text, result), &text);
+    comparison_print_figures(result);
+    if (result->count > 1 && result->resamples > 0) {
+        printf("\n");
+        print_differences(result);
+    }
+    return CLI_OK;
 }
 
 int comparison_make(vg_compare_result **out, const option_files *files, const score_request *request,

@@ -43,7 +43,8 @@ static int list(const data_values *own) {
         }
         list_row(&table, &all[i], here);
     }
-    return table_print(&table);
+    table_print(&table);
+    return CLI_OK;
 }
 
 static void print_message(void *context, const char *line) {
@@ -56,6 +57,7 @@ static int fetch(const data_values *own, const char *name) {
     options.from = own->from;
     options.folder = own->data;
     options.message = print_message;
+    options.download = data_download;
     return vg_data_fetch(name, &options) == VG_OK ? CLI_OK : console_fail_library();
 }
 

@@ -123,9 +123,8 @@ static int decide_sets(const score_options *scoring, const decide_values *own, c
 }
 
 static int decide(const score_options *scoring, decide_values *own, vg_policy *policy, const char *path) {
-    const char *output = own->how.output;
     score_request request;
-    int code = output ? console_usage_status(vg_target_check(output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
+    int code = output_ending_check(own->how.output, VG_PRODUCT_SCORES);
     if (code == CLI_OK)
         code = score_options_request(&request, scoring);
     if (code != CLI_OK)

@@ -71,7 +71,7 @@ static int write_each(const evaluate_work *work, const file_list *list) {
     return code;
 }
 
-static int print_files(const evaluate_work *work) {
+static void print_files(const evaluate_work *work) {
     text_table table;
     table_begin(&table, "file|samples|accuracy|ECE|NLL|ensemble|best measure|error AUROC");
     for (size_t i = 0; i < work->count; i++) {
@@ -84,12 +84,16 @@ static int print_files(const evaluate_work *work) {
         table_text(&table, row, 6, leader < e->measure_count ? e->measures[leader].name : "-");
         table_number(&table, row, 7, leader < e->measure_count ? e->measures[leader].error_auroc.value : NAN, 4);
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
 static int show_at(const evaluate_work *work, const file_list *list, const char *output) {
+    if (!output && work->count == 1)
+        evaluation_print_tables(work->results[0], work->own->all);
+    else if (!output)
+        print_files(work);
     if (!output)
-        return work->count == 1 ? evaluation_print_tables(work->results[0], work->own->all) : print_files(work);
+        return CLI_OK;
     if (file_list_is_folder(output))
         return write_each(work, list);
     const vg_evaluation_result *const *results = (const vg_evaluation_result *const *)work->results;

@@ -46,13 +46,13 @@ static int print_table(const char *path, const vg_k_fit *f) {
     figure_row(&table, "NLL", f, offsetof(vg_k_figures, nll));
     figure_row(&table, "ECE", f, offsetof(vg_k_figures, ece));
     figure_row(&table, "accuracy", f, offsetof(vg_k_figures, accuracy));
-    int code = table_print(&table);
+    table_print(&table);
     printf("\nOne k          %.4g (%u iterations, largest derivative %.1e)\n", f->k_one, f->one.iterations,
            f->one.gradient);
     printf("k a class      from %.4g to %.4g (%u iterations, largest derivative %.1e)\n", low, high,
            f->by_class.iterations, f->by_class.gradient);
     printf("\n%s\n", f->text);
-    return code;
+    return CLI_OK;
 }
 
 static int fit(fit_k_values *own, const score_options *scoring, const char *path) {

@@ -19,20 +19,18 @@ static const option_entry own_entries[] = {
 };
 
 /* With a bootstrap: the intervals of each set; the last column, the detection error, has none. */
-static int print_tables(const vg_ood_result *result) {
-    int code = CLI_OK;
+static void print_tables(const vg_ood_result *result) {
     printf("In distribution: %s, %zu sample%s. OOD is the positive class.\n", result->id_file, result->id_n,
            plural(result->id_n));
-    for (size_t i = 0; i < result->set_count && code == CLI_OK; i++) {
+    for (size_t i = 0; i < result->set_count; i++) {
         const vg_ood_set *set = &result->sets[i];
         printf("\n%s: %s, %zu sample%s\n", console_text(set->name), console_text(set->file), set->n, plural(set->n));
-        code = best_table_print(set->table);
-        if (code == CLI_OK && result->resamples > 0) {
+        best_table_print(set->table);
+        if (result->resamples > 0) {
             printf("%g %% intervals:\n", 100 * result->confidence);
-            code = interval_table_print(set->table, set->table->columns - 1);
+            interval_table_print(set->table, set->table->columns - 1);
         }
     }
-    return code;
 }
 
 /* What -o and what --json ask for; without either, tables. */
@@ -42,7 +40,7 @@ static int show(const ood_values *own, const vg_ood_result *result) {
     if (own->output)
         code = output_written(vg_ood_result_save(result, own->output), own->output);
     else if (!own->json)
-        code = print_tables(result);
+        print_tables(result);
     if (code == CLI_OK && own->json && !output_is_standard(own->output))
         code = json_print_result(vg_ood_result_json(&text, result), &text);
     return code;

@@ -45,18 +45,25 @@ static int predict(predict_values *own) {
 }
 
 static int score(const predict_values *own, const score_options *scoring) {
-    const char *output = own->how.output;
-    vg_score_file_options how;
+    vg_score_file_options how = VG_SCORE_FILE_OPTIONS_INIT;
     vg_score_result *result = NULL;
     score_request request;
     console_job state;
-    int code = score_prepare(&request, &how, scoring, &(score_output){output, own->how.force, own->json}, &state);
+    how.output = own->how.output;
+    how.force = own->how.force;
+    how.summary = !how.output || own->json;
+    int code = output_ending_check(how.output, VG_PRODUCT_SCORES);
+    if (code == CLI_OK)
+        code = score_options_request(&request, scoring);
     if (code != CLI_OK)
         return code;
-    vg_status status = vg_score_runs(&result, &own->how, &request.input, &how);
-    code = score_finish(status, result, &how, own->json, &state);
-    if (code == CLI_OK && output)
-        console_note("%s: scores of %zu image%s, %zu member%s, %zu classes", output, result->n, plural(result->n),
+    how.job = console_job_writing(&state, how.output);
+    code = console_status(vg_score_runs(&result, &own->how, &request.input, &how));
+    console_job_end(&state);
+    if (code == CLI_OK && how.summary)
+        code = score_summary_print(result, own->json);
+    if (code == CLI_OK && how.output)
+        console_note("%s: scores of %zu image%s, %zu member%s, %zu classes", how.output, result->n, plural(result->n),
                      result->m, plural(result->m), result->c);
     vg_score_result_free(result);
     return code;

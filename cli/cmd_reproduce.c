@@ -20,53 +20,60 @@ static const option_entry reproduce_entries[] = {
     OPTION_THREADS(PLACE(runs.how.threads), "threads on the CPU; 0: one per core"),
 };
 
-static const char *const paper_sets[] = {"mnist", "svhn", "cifar10", "cifar100"};
-enum { PAPER_SETS = sizeof paper_sets / sizeof *paper_sets, RECIPE_NAME = 32 };
+enum { RECIPES = 16 }; /* more than the paper has */
 
-/* Sets wanted[i] for the names in the list; all for NULL. */
-static int wanted_sets(bool wanted[PAPER_SETS], const char *only) {
-    for (size_t i = 0; i < PAPER_SETS; i++)
-        wanted[i] = !only;
-    for (const char *at = only; at && *at;) {
-        size_t length = strcspn(at, ","), i = 0;
-        while (i < PAPER_SETS && (strlen(paper_sets[i]) != length || strncmp(at, paper_sets[i], length) != 0))
-            i++;
-        if (i == PAPER_SETS)
-            return console_usage("--only: '%.*s' is not one of mnist, svhn, cifar10, cifar100", (int)length, at);
-        wanted[i] = true;
-        at += length + (at[length] == ',');
+/* Whether a list "a,b" has a name that is `length` long at `name`. */
+static bool has_name(const char *list, const char *name, size_t length) {
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",") == length && strncmp(list, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* The recipes of the data sets in `only`, of all for NULL. */
+static int find_recipes(const char *recipes[RECIPES], size_t *count, const vg_reproduction *paper, const char *only) {
+    char sets[256] = "";
+    *count = 0;
+    for (size_t i = 0; i < paper->count; i++) {
+        const vg_paper_cell *cell = &paper->cells[i];
+        if (i == 0 || strcmp(cell->dataset, cell[-1].dataset) != 0)
+            snprintf(sets + strlen(sets), sizeof sets - strlen(sets), "%s%s", i ? "," : "", cell->dataset);
+        bool wanted = !only || has_name(only, cell->dataset, strlen(cell->dataset));
+        if (wanted && *count < RECIPES && (*count == 0 || strcmp(recipes[*count - 1], cell->recipe) != 0))
+            recipes[(*count)++] = cell->recipe;
     }
+    for (; only && *only; only += strcspn(only, ","), only += *only == ',')
+        if (!has_name(sets, only, strcspn(only, ",")))
+            return console_usage("--only: '%.*s' is not one of %s", (int)strcspn(only, ","), only, sets);
     return CLI_OK;
 }
 
 /* What the table holds, and where it was written. */
-static int show_paper(const char *folder) {
-    vg_reproduction *paper;
+static void print_paper(const vg_reproduction *paper) {
     text_table table;
-    int code = console_status(vg_reproduction_read(&paper, folder));
-    if (code != CLI_OK)
-        return code;
-    code = console_status(vg_reproduction_save(paper));
-    if (code != CLI_OK) {
-        vg_reproduction_free(paper);
-        return code;
-    }
     table_begin(&table, "cell|accuracy|paper|F1|paper|ECE|paper|");
     for (size_t i = 0; i < paper->count; i++) {
         const vg_paper_cell *cell = &paper->cells[i];
         char name[TABLE_CELL];
         snprintf(name, sizeof name, "%.10s %.16s", cell->dataset, cell->ensemble);
         size_t row = table_row(&table, name);
-        for (size_t f = 0; f < 3; f++) {
-            table_number(&table, row, 1 + 2 * f, cell->ours[f], 4);
-            table_number(&table, row, 2 + 2 * f, cell->paper[f], 3);
-        }
+        for (size_t f = 0; f < 3; f++)
+            table_figures(&table, row, 1 + 2 * f, "43", (double[]){cell->ours[f], cell->paper[f]});
         table_text(&table, row, 7, !cell->there ? "not run" : cell->within ? "reproduced" : "off");
     }
     printf("\n");
-    code = table_print(&table);
+    table_print(&table);
+}
+
+static int show_paper(const char *folder) {
+    vg_reproduction *paper;
+    int code = console_status(vg_reproduction_read(&paper, folder));
     if (code == CLI_OK)
+        code = console_status(vg_reproduction_save(paper));
+    if (code == CLI_OK) {
+        print_paper(paper);
         console_note("%s/index.html shows the table and the figures; table.md and table.json beside it", folder);
+    }
     vg_reproduction_free(paper);
     return code;
 }
@@ -74,29 +81,21 @@ static int show_paper(const char *folder) {
 static int reproduce(const command *self, int argc, char **argv) {
     reproduce_values own = {.runs.how = VG_RUN_RECIPE_OPTIONS_INIT};
     option_group groups[] = {OPTION_GROUP("Options", reproduce_entries, &own)};
-    char names[2 * PAPER_SETS][RECIPE_NAME];
-    const char *recipes[2 * PAPER_SETS];
-    bool wanted[PAPER_SETS];
+    const char *recipes[RECIPES];
+    vg_reproduction *paper = NULL;
     option_files files;
-    size_t count = 0;
+    size_t count;
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code == CLI_OK && files.count > 0)
         code = console_usage("expected no argument, found '%s'; --only chooses data sets", files.items[0]);
     if (code == CLI_OK)
-        code = wanted_sets(wanted, own.only);
-    if (code != CLI_OK)
-        return code;
-    for (size_t i = 0; i < 2 * PAPER_SETS; i++) {
-        if (!wanted[i / 2])
-            continue;
-        snprintf(names[count], RECIPE_NAME, "%s-%s", paper_sets[i / 2], i % 2 ? "lle" : "mcd");
-        recipes[count] = names[count];
-        count++;
-    }
-    if (own.table)
-        return show_paper(own.runs.how.folder);
+        code = console_status(vg_reproduction_read(&paper, NULL));
+    if (code == CLI_OK)
+        code = find_recipes(recipes, &count, paper, own.only);
     own.runs.how.mcd_lle = 1;
-    code = run_recipes(recipes, count, &own.runs);
+    if (code == CLI_OK && !own.table)
+        code = run_recipes(recipes, count, &own.runs);
+    vg_reproduction_free(paper);
     return code == CLI_OK ? show_paper(own.runs.how.folder) : code;
 }
 

@@ -66,15 +66,11 @@ static size_t column_of(const vg_figure_table *table, const char *key) {
 }
 
 static void quality_row(text_table *table, const vg_evaluation_result *result, const char *name) {
-    static const char *const keys[] = {"accuracy", "f1_macro", "ece", "nll", "brier"};
     if (!result)
         return;
-    size_t row = table_row(table, name);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        size_t c = column_of(result->whole, keys[i]);
-        if (c < result->whole->columns)
-            table_number(table, row, i + 1, result->whole->values[c].value, 4);
-    }
+    const vg_evaluation *e = result->evaluation;
+    table_figures(table, table_row(table, name), 1, "44444",
+                  (double[]){e->accuracy.value, e->f1_macro.value, e->ece.value, e->nll.value, e->brier.value});
 }
 
 static double auroc_of(const vg_figure_table *figures, size_t column, const char *measure) {
@@ -98,19 +94,19 @@ static void ood_row(text_table *table, const char *name, const vg_figure_table *
     }
 }
 
-static int show(const vg_run_result *result) {
+static void show(const vg_run_result *result) {
     text_table table;
     table_begin(&table, "test set|accuracy|F1|ECE|NLL|Brier");
     quality_row(&table, result->test, "as trained");
     quality_row(&table, result->test_calibrated, "calibrated");
-    int code = table_print(&table);
-    if (code != CLI_OK || result->ood->set_count == 0)
-        return code;
+    table_print(&table);
+    if (result->ood->set_count == 0)
+        return;
     printf("\n");
     table_begin(&table, "OOD by AUROC|TU|EU|EPKL|GMU|GEU@1|best");
     for (size_t i = 0; i < result->ood->set_count; i++)
         ood_row(&table, result->ood_names[i], result->ood->sets[i].table);
-    return table_print(&table);
+    table_print(&table);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -139,7 +135,7 @@ static int run_one(const vg_recipe *recipe, const run_values *own, const char *f
     if (code != CLI_OK)
         return code;
     report_stage(result->folder, own);
-    code = show(result);
+    show(result);
     console_note("%s/results.json has every figure; predictions are those of %s", result->folder,
                  checkpoint_words(recipe));
     vg_run_result_free(result);

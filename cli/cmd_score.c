@@ -64,8 +64,8 @@ static int score(score_work *work, const file_list *list, const char *path) {
         code = file_list_output(named, sizeof named, own->output, path, ".npz");
         how.output = named;
     }
-    if (code == CLI_OK && how.output)
-        code = console_usage_status(vg_target_check(how.output, VG_PRODUCT_SCORES, NULL, 0, 1));
+    if (code == CLI_OK)
+        code = output_ending_check(how.output, VG_PRODUCT_SCORES);
     if (code == CLI_OK) /* no output of one file is the input of another; the rest is checked where it is written */
         code = output_path_check(how.output, VG_PRODUCT_SCORES, true, (const char *const *)list->items, list->count,
                                  &work->request.input);
@@ -100,8 +100,9 @@ static int score_all(score_work *work, const file_list *list) {
     if (work->list && work->own->json && code == CLI_OK)
         printf("]\n");
     if (work->several && code == CLI_OK && !work->own->output && !work->own->json)
-        return table_print(&work->table);
-    free(work->table.cells);
+        table_print(&work->table);
+    else
+        free(work->table.cells);
     return code;
 }
 

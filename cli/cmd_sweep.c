@@ -37,8 +37,11 @@ static int sweep(const char *recipe, const sweep_values *own) {
         return console_fail("%s; the same command goes on from it", vg_error_message());
     if (status != VG_OK)
         return console_fail_library();
-    int code =
-        own->json ? json_print_result(vg_compare_result_json(&text, result), &text) : comparison_print_figures(result);
+    int code = CLI_OK;
+    if (own->json)
+        code = json_print_result(vg_compare_result_json(&text, result), &text);
+    else
+        comparison_print_figures(result);
     if (code == CLI_OK)
         console_note("comparison.md and .html beside the runs mark and test the differences to the first run");
     vg_compare_result_free(result);

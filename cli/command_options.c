@@ -172,6 +172,7 @@ typedef struct reader {
     char **argv;
     const option_entry *given[128]; /* those with one value that were seen */
     size_t given_count;
+    bool standard; /* option_files.standard */
 } reader;
 
 /* Names that options had before every command spelled them alike; still understood. */
@@ -223,6 +224,8 @@ static int take_value(reader *in, const option_entry *entry, void *values, const
             return console_usage("--%s is given twice", entry->name);
     if (single && in->given_count < sizeof in->given / sizeof *in->given)
         in->given[in->given_count++] = entry;
+    bool output = strcmp(entry->name, "output") == 0 || strcmp(entry->name, "save") == 0;
+    in->standard |= text && strcmp(text, "-") == 0 && !output;
     return set_value(entry, values, text);
 }
 
@@ -266,20 +269,21 @@ static int read_short(reader *in, const char *argument) {
 
 static int read_arguments(reader *in, option_files *files) {
     bool options_over = false;
-    files->items = in->argv;
-    files->count = 0;
+    *files = (option_files){.items = in->argv};
     while (in->next < in->argc) {
         char *argument = in->argv[in->next++];
         int code = CLI_OK;
-        if (options_over || argument[0] != '-' || argument[1] == '\0')
+        if (options_over || argument[0] != '-' || argument[1] == '\0') {
             in->argv[files->count++] = argument; /* earlier slots were read already */
-        else if (strcmp(argument, "--") == 0)
+            in->standard |= strcmp(argument, "-") == 0;
+        } else if (strcmp(argument, "--") == 0)
             options_over = true;
         else
             code = argument[1] == '-' ? read_long(in, argument) : read_short(in, argument);
         if (code != CLI_OK)
             return code;
     }
+    files->standard = in->standard;
     return CLI_OK;
 }
 
@@ -305,6 +309,8 @@ int options_parse(const command *self, const option_group *groups, size_t group_
         return OPTIONS_HELP_SHOWN;
     }
     code = read_arguments(&in, files);
+    for (size_t g = 0; g < group_count && code == CLI_OK; g++)
+        code = groups[g].check ? groups[g].check(groups[g].values, files) : CLI_OK;
     console_set_quiet(common.quiet);
     terminal_set_colour((terminal_colour)common.colour);
     return code;

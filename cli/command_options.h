@@ -50,6 +50,7 @@ static inline bool option_takes_value(const option_entry *entry) {
     return entry->kind != OPTION_FLAG && entry->kind != OPTION_SWITCH;
 }
 
+struct option_files;
 typedef struct option_group {
     const char *title; /* heading in --help */
     const option_entry *entries;
@@ -57,6 +58,8 @@ typedef struct option_group {
     void *values; /* the struct that `offset` counts from */
     /* Names of entries that the command does not have, ends with NULL; they keep their defaults. NULL: it has all. */
     const char *const *without;
+    /* Called when all arguments are read; an exit code. NULL: nothing to check. */
+    int (*check)(const void *values, const struct option_files *files);
 } option_group;
 
 /* Options that several commands have, with the place of their value. */
@@ -70,7 +73,7 @@ typedef struct option_group {
 #define OPTION_DEVICE(place) {"device", 0, OPTION_TEXT, place, "auto|cpu|cuda", "auto", "where to compute", 0, 0}
 #define OPTION_DATA(place) {"data", 'd', OPTION_TEXT, place, "DIR", NULL, "folder searched first for data sets", 0, 0}
 
-#define OPTION_GROUP(title, entries, values) {title, entries, sizeof(entries) / sizeof *(entries), values, NULL}
+#define OPTION_GROUP(title, entries, values) {title, entries, sizeof(entries) / sizeof *(entries), values, NULL, NULL}
 
 typedef struct command {
     const char *name;
@@ -85,6 +88,7 @@ typedef struct command {
 typedef struct option_files {
     char **items;
     size_t count;
+    bool standard; /* one of them, or the value of an option that names an input, is "-": standard input */
 } option_files;
 
 enum { OPTIONS_HELP_SHOWN = -1 };
@@ -109,6 +113,8 @@ void command_help_print(const command *self, const option_group *groups, size_t 
  * as labels or temperatures, or would replace a file that is no such product of ours, unless forced. */
 int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count,
                       const vg_input_options *read);
+/* CLI_USAGE, with a line, when the ending is none of the product's; CLI_OK for NULL. */
+int output_ending_check(const char *path, vg_product product);
 /* CLI_USAGE, with a line, for a folder named "-"; CLI_OK for any other and for NULL. */
 int output_folder_check(const char *path);
 /* Whether it is "-", standard output. NULL is not. */

@@ -101,6 +101,8 @@ void console_print(const char *text) {
         output_error = errno;
 }
 
+void console_lose_output(void) { output_error = ENOMEM; }
+
 int console_flush_output(void) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -117,7 +119,7 @@ static bool reader_gone(void) {
 }
 
 int console_finish_output(void) {
-    if (console_flush_output() == CLI_OK)
+    if (console_flush_output() == CLI_OK && output_error == 0)
         return CLI_OK;
     if (reader_gone())
         return CLI_FAILED;

@@ -44,6 +44,8 @@ static inline const char *plural(unsigned long long count) { return count == 1 ?
 
 /* A text of any length on standard output; a failure is kept for console_finish_output. */
 void console_print(const char *text);
+/* Something could not be printed for lack of memory: console_finish_output reports it. */
+void console_lose_output(void);
 /* Flushes standard output and stays silent about failures; console_finish_output tells of them. */
 int console_flush_output(void);
 /* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away). */

@@ -11,7 +11,7 @@ static void print_notes(const vg_evaluation *e) {
     }
 }
 
-static int print_whole(const vg_evaluation *e, const vg_figure_table *whole) {
+static void print_whole(const vg_evaluation *e, const vg_figure_table *whole) {
     text_table table;
     char heading[64];
     snprintf(heading, sizeof heading, "|value|%g %% interval", 100 * e->confidence);
@@ -22,38 +22,34 @@ static int print_whole(const vg_evaluation *e, const vg_figure_table *whole) {
         if (e->resamples)
             interval_cell(&table, row, 2, &whole->values[i]);
     }
-    int code = table_print(&table);
-    if (code == CLI_OK)
-        print_notes(e);
-    return code;
+    table_print(&table);
+    print_notes(e);
 }
 
-static int print_measures(const vg_evaluation_result *result, bool all) {
+static void print_measures(const vg_evaluation_result *result, bool all) {
     const vg_figure_table *shown = all ? result->measures : result->brief;
     if (shown->rows == 0)
-        return CLI_OK;
+        return;
     printf("\n");
     text_wrap_print("Telling errors from correct predictions, most certain first:");
-    int code = best_table_print(shown);
-    if (code == CLI_OK && shown->rows < result->measures->rows)
+    best_table_print(shown);
+    if (shown->rows < result->measures->rows)
         printf("  %zu of %zu measures; --all shows every measure and figure\n", shown->rows, result->measures->rows);
-    return code;
 }
 
 /* With a bootstrap: the intervals of each measure's ranking figures. */
-static int print_intervals(const vg_evaluation_result *result, bool all) {
+static void print_intervals(const vg_evaluation_result *result, bool all) {
     enum { BRIEF_RANKINGS = 3 };
     if (result->measures->rows == 0 || result->evaluation->resamples == 0)
-        return CLI_OK;
+        return;
     printf("\n%g %% intervals:\n", 100 * result->evaluation->confidence);
-    return all ? interval_table_print(result->measures, result->interval_columns)
-               : interval_table_print(result->brief, BRIEF_RANKINGS);
+    interval_table_print(all ? result->measures : result->brief, all ? result->interval_columns : BRIEF_RANKINGS);
 }
 
-static int print_rule_intervals(const vg_evaluation *e) {
+static void print_rule_intervals(const vg_evaluation *e) {
     text_table table;
     if (e->resamples == 0)
-        return CLI_OK;
+        return;
     printf("%g %% intervals:\n", 100 * e->confidence);
     table_begin(&table, "k|coverage|accuracy on the kept");
     for (size_t i = 0; i < e->rule_count; i++) {
@@ -61,13 +57,13 @@ static int print_rule_intervals(const vg_evaluation *e) {
         interval_cell(&table, row, 1, &e->rule[i].coverage);
         interval_cell(&table, row, 2, &e->rule[i].accuracy);
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
-static int print_rule(const vg_evaluation *e) {
+static void print_rule(const vg_evaluation *e) {
     text_table table;
     if (e->rule_count == 0)
-        return CLI_OK;
+        return;
     printf("\nDecision rule:\n");
     table_begin(&table, "k|coverage|accuracy on the kept|abstained|of them wrong|of them right");
     for (size_t i = 0; i < e->rule_count; i++) {
@@ -77,8 +73,8 @@ static int print_rule(const vg_evaluation *e) {
                                  (double)rule->abstained_errors, (double)rule->abstained_correct};
         table_figures(&table, row, 1, "%%###", values);
     }
-    int code = table_print(&table);
-    return code == CLI_OK ? print_rule_intervals(e) : code;
+    table_print(&table);
+    print_rule_intervals(e);
 }
 
 /* --- classes ------------------------------------------------------------------------------------------------------ */
@@ -99,11 +95,11 @@ static bool is_among_worst(const vg_evaluation *e, size_t c, size_t wanted) {
     return worse < wanted;
 }
 
-static int print_class_intervals(const vg_evaluation_result *result, size_t wanted) {
+static void print_class_intervals(const vg_evaluation_result *result, size_t wanted) {
     const vg_evaluation *e = result->evaluation;
     text_table table;
     if (e->resamples == 0)
-        return CLI_OK;
+        return;
     printf("%g %% intervals:\n", 100 * e->confidence);
     table_begin(&table, "class|recall|precision");
     for (size_t c = 0; c < e->classes; c++) {
@@ -115,17 +111,17 @@ static int print_class_intervals(const vg_evaluation_result *result, size_t want
         interval_cell(&table, row, 1, &e->class_figures[c].recall);
         interval_cell(&table, row, 2, &e->class_figures[c].precision);
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
-static int print_classes(const vg_evaluation_result *result, bool all) {
+static void print_classes(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     size_t wanted = all || e->classes <= MOST_CLASSES ? e->classes : MOST_CLASSES;
-    bool measured = e->class_measure<e->measure_count, ruled = e->rule_count> 0, images = result->image_count > 0;
+    bool measured = e->class_measure < e->measure_count, ruled = e->rule_count > 0, images = result->image_count > 0;
     char heading[160], more[64] = "";
     text_table table;
     if (e->label_count > 0)
-        return CLI_OK;
+        return;
     printf(wanted < e->classes ? "\nThe %zu of %zu classes of smallest F1 (--all shows every one):\n" : "\nClasses:\n",
            wanted, e->classes);
     if (ruled)
@@ -149,8 +145,8 @@ static int print_classes(const vg_evaluation_result *result, bool all) {
         if (ruled)
             table_number(&table, row, 5 + images + measured, (double)e->class_figures[c].abstained, 12);
     }
-    int code = table_print(&table);
-    return code == CLI_OK ? print_class_intervals(result, wanted) : code;
+    table_print(&table);
+    print_class_intervals(result, wanted);
 }
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
@@ -159,8 +155,8 @@ void images_print_size(const size_t sites[4], unsigned long long ignored) {
            sites[3] > 1 ? " x depth" : "", ignored);
 }
 
-int images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,
-                 const char *measure) {
+void images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,
+                  const char *measure) {
     char heading[160], number[32];
     text_table table;
     wanted = wanted < count ? wanted : count;
@@ -176,16 +172,15 @@ int images_print(const vg_image_row *rows, const size_t *order, size_t count, si
         table_figures(&table, row, 1, "%%444",
                       (double[]){image->abstained_share, image->accuracy, image->mean, image->p95, image->max});
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
-static int print_images(const vg_evaluation_result *result, bool all) {
+static void print_images(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     const char *measure = e->class_measure < e->measure_count ? e->measures[e->class_measure].name : NULL;
-    if (result->image_count == 0 || e->rule_count == 0)
-        return CLI_OK;
-    return images_print(result->images, result->image_order, result->image_count, all ? result->image_count : 5,
-                        e->rule[0].k, measure);
+    if (result->image_count > 0 && e->rule_count > 0)
+        images_print(result->images, result->image_order, result->image_count, all ? result->image_count : 5,
+                     e->rule[0].k, measure);
 }
 
 /* --- in words ----------------------------------------------------------------------------------------------------- */
@@ -199,11 +194,11 @@ static void print_findings(const vg_evaluation_result *result) {
 }
 
 /* Multilabel: how each label fares by itself. */
-static int print_labels(const vg_evaluation_result *result) {
+static void print_labels(const vg_evaluation_result *result) {
     const vg_evaluation *e = result->evaluation;
     text_table table;
     if (e->label_count == 0)
-        return CLI_OK;
+        return;
     printf("\nPer label:\n");
     table_begin(&table, "label|positives|accuracy|F1|ECE|NLL|Brier");
     for (size_t i = 0; i < e->label_count; i++) {
@@ -215,10 +210,10 @@ static int print_labels(const vg_evaluation_result *result) {
                       (double[]){(double)label->positive.support, label->accuracy, label->f1, label->ece, label->nll,
                                  label->brier});
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
-int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
+void evaluation_print_tables(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     heading_print(result->file, result->n, result->m, result->c, result->multilabel,
                   result->logits ? " (logits)" : " (probabilities)");
@@ -226,20 +221,12 @@ int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
         images_print_size(result->sites, result->ignored);
         printf("\n");
     }
-    int code = print_whole(e, result->whole);
-    if (code == CLI_OK)
-        code = print_measures(result, all);
-    if (code == CLI_OK)
-        code = print_intervals(result, all);
-    if (code == CLI_OK)
-        code = print_rule(e);
-    if (code == CLI_OK)
-        code = print_classes(result, all);
-    if (code == CLI_OK)
-        code = print_images(result, all);
-    if (code == CLI_OK)
-        code = print_labels(result);
-    if (code == CLI_OK)
-        print_findings(result);
-    return code;
+    print_whole(e, result->whole);
+    print_measures(result, all);
+    print_intervals(result, all);
+    print_rule(e);
+    print_classes(result, all);
+    print_images(result, all);
+    print_labels(result);
+    print_findings(result);
 }

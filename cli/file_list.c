@@ -111,6 +111,10 @@ int output_path_check(const char *path, vg_product product, bool force, const ch
     return code == CLI_OK ? console_status(vg_target_check(path, product, inputs, count, force)) : code;
 }
 
+int output_ending_check(const char *path, vg_product product) {
+    return path ? console_usage_status(vg_target_check(path, product, NULL, 0, 1)) : CLI_OK;
+}
+
 bool output_is_standard(const char *path) { return path && strcmp(path, "-") == 0; }
 
 void output_as_json(const char **output, bool *json) {

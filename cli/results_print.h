@@ -14,7 +14,7 @@ enum { TABLE_CELL = 64 };
 typedef struct text_table {
     size_t columns, rows, capacity;
     char (*cells)[TABLE_CELL]; /* rows x columns */
-    bool failed;               /* an allocation failed; printing says so */
+    bool failed;               /* an allocation failed; nothing is printed then, and console_lose_output called */
 } text_table;
 
 /* Starts a table whose first row is the heading, given as `columns` texts separated by '|'. */
@@ -34,14 +34,13 @@ void table_figures(text_table *table, size_t row, size_t column, const char *kin
 /* Appends '*' to the cell. */
 void table_mark(text_table *table, size_t row, size_t column);
 /* Prints to standard output: first column left-aligned, the others right-aligned, in parts where it is wider than the
- * terminal; frees the table. Returns an exit code. */
-int table_print(text_table *table);
+ * terminal; frees the table. */
+void table_print(text_table *table);
 
-/* Prints the figures of every measure, '*' at each column's best, and a line of the best names. Returns an exit code.
- */
-int best_table_print(const vg_figure_table *figures);
+/* Prints the figures of every measure, '*' at each column's best, and a line of the best names. */
+void best_table_print(const vg_figure_table *figures);
 /* The intervals of the first `columns` figures of every measure, '-' where there is none. */
-int interval_table_print(const vg_figure_table *figures, size_t columns);
+void interval_table_print(const vg_figure_table *figures, size_t columns);
 /* One interval as a cell. */
 void interval_cell(text_table *table, size_t row, size_t column, const vg_estimate *estimate);
 
@@ -56,19 +55,6 @@ void verdict_print(const char *head, const vg_verdict *verdict);
 
 /* Prints it. Returns an exit code. */
 int score_summary_print(const vg_score_result *result, bool json);
-
-/* Where scores go. output NULL: the summary is printed instead of a file. */
-typedef struct score_output {
-    const char *output;
-    bool force, json;
-} score_output;
-/* Checks the name of the output and sets the options of the scoring, the listener `state` included. Returns an exit
- * code. */
-int score_prepare(score_request *request, vg_score_file_options *how, const score_options *options,
-                  const score_output *to, console_job *state);
-/* Ends the listener after a scoring of that status, and prints the summary where it is wanted. Returns an exit code. */
-int score_finish(vg_status status, const vg_score_result *result, const vg_score_file_options *how, bool json,
-                 console_job *state);
 
 /* Prediction sets: what the library takes, and how the result is shown. */
 typedef struct sets_request {
@@ -86,17 +72,19 @@ int decision_stdin_run(vg_decision_stream *stream, bool strict);
 /* Compares the files (vg_compare); `how` without its job. Returns an exit code. */
 int comparison_make(vg_compare_result **out, const option_files *files, const score_request *request,
                     vg_compare_options how);
-/* Prints the figures of every row. Returns an exit code. */
-int comparison_print_figures(const vg_compare_result *result);
+/* Prints the figures of every row. */
+void comparison_print_figures(const vg_compare_result *result);
 
-/* Images: their number and size, and the `wanted` ones of the largest abstained share. Returns an exit code. */
+/* Images: their number and size, and the `wanted` ones of the largest abstained share. */
 void images_print_size(const size_t sites[4], unsigned long long ignored);
-int images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,
-                 const char *measure);
+void images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,
+                  const char *measure);
 
-/* all: every measure, figure and class, however wide. Returns an exit code. */
-int evaluation_print_tables(const vg_evaluation_result *result, bool all);
+/* all: every measure, figure and class, however wide. */
+void evaluation_print_tables(const vg_evaluation_result *result, bool all);
 
+/* Downloads for vg_data_fetch: by curl or wget, npm, apt-get. */
+vg_status data_download(void *context, const char *address, const char *folder, char *reason, size_t room);
 /* Runs gnuplot for vg_page_draw; a note where it is not installed. */
 vg_status gnuplot_run(void *context, const char *folder, const char *script, size_t length);
 

@@ -105,6 +105,14 @@ static int parse_ignore(score_request *out, const score_options *options) {
     return *options->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is no whole number", options->ignore);
 }
 
+int score_options_check(const void *options, const option_files *files) {
+    const char *format = score_format_word(((const score_options *)options)->format);
+    if (!format || files->standard || files->count == 0)
+        return CLI_OK;
+    return console_usage("--format %s is the kind of standard input (-); that of %s is known by its ending", format,
+                         files->items[0]);
+}
+
 int score_options_request(score_request *out, const score_options *options) {
     vg_input_options input = options->input;
     input.struct_size = sizeof input;

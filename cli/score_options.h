@@ -21,11 +21,12 @@ typedef struct score_options {
 
 extern const option_entry score_option_entries[];
 extern const size_t score_option_count;
-/* The group of a command; of those without the options named in `without` (ends with NULL). */
-#define SCORE_OPTION_GROUP(options) \
-    {"Scoring", score_option_entries, score_option_count, &(options), NULL}
-#define SCORE_OPTION_SUBSET(title, options, without) \
-    {title, score_option_entries, score_option_count, &(options), without}
+/* Refuses a --format that nothing is read by: it is the kind of standard input, and a file has its own. */
+int score_options_check(const void *options, const option_files *files);
+/* The group of a command; of one without the options named in `without` (ends with NULL). */
+#define SCORE_OPTION_GROUP(options) SCORE_OPTION_SUBSET("Scoring", options, NULL)
+#define SCORE_OPTION_SUBSET(title, options, without)                                                                   \
+    {title, score_option_entries, score_option_count, &(options), without, score_options_check}
 
 /* Words of --format; its value as the library takes it, NULL where it was not given. */
 #define SCORE_FORMAT_WORDS "npy|npz|safetensors|csv|tsv|jsonl|json"

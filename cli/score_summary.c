@@ -5,10 +5,10 @@ static void put_stats(text_table *table, size_t row, size_t column, const vg_col
     table_figures(table, row, column, "555", (double[]){stats->mean, stats->median, stats->p95});
 }
 
-static int print_measures(const vg_score_result *r) {
+static void print_measures(const vg_score_result *r) {
     text_table table;
     if (r->measure_count == 0)
-        return CLI_OK;
+        return;
     table_begin(&table, r->multilabel ? "measure (mean of labels)|mean|median|95th pct|max: mean|median|95th pct"
                                       : "measure|mean|median|95th pct");
     for (size_t i = 0; i < r->measure_count; i++) {
@@ -17,10 +17,10 @@ static int print_measures(const vg_score_result *r) {
         if (r->multilabel)
             put_stats(&table, row, 4, &r->measures[i].max);
     }
-    return table_print(&table);
+    table_print(&table);
 }
 
-static int print_rule(const vg_score_result *r) {
+static void print_rule(const vg_score_result *r) {
     text_table table;
     table_begin(&table, r->labelled ? "decision rule|abstained|accuracy on the kept" : "decision rule|abstained");
     for (size_t i = 0; i < r->rule_count; i++) {
@@ -33,54 +33,34 @@ static int print_rule(const vg_score_result *r) {
             table_percent(&table, row, 2, r->rule[i].accuracy);
     }
     printf("\n");
-    return table_print(&table);
+    table_print(&table);
 }
 
-static int print_text(const vg_score_result *r) {
+static void print_text(const vg_score_result *r) {
     heading_print(r->file, r->n, r->m, r->c, r->multilabel, r->logits ? " (logits)" : " (probabilities)");
     if (r->image_count)
         images_print_size(r->sites, r->ignored);
-    int code = print_measures(r);
-    if (code == CLI_OK && r->rule)
-        code = print_rule(r);
+    print_measures(r);
+    if (r->rule)
+        print_rule(r);
     if (r->judged)
         printf("\nAccuracy       %.2f %% of %llu%s\n", 100 * r->accuracy, r->entries,
                r->multilabel ? " (sample, label) pairs" : "");
     printf("%sDiversity D    %.4g\n", r->labelled ? "" : "\n", table_value(r->summary->diversity));
     if (!isnan(r->summary->k_sensitivity))
         printf("k-sensitivity  %.4g\n", table_value(r->summary->k_sensitivity));
-    if (code == CLI_OK && r->verdict)
+    if (r->verdict)
         verdict_print("Verdict        ", r->verdict);
-    if (code == CLI_OK && r->image_count && r->rule)
-        code = images_print(r->images, r->image_order, r->image_count, 5, r->k[0], r->image_measure);
+    if (r->image_count && r->rule)
+        images_print(r->images, r->image_order, r->image_count, 5, r->k[0], r->image_measure);
     if (r->gated_out)
         printf("Gated to nothing and left ungated at some k: %llu\n", r->gated_out);
-    return code;
 }
 
 int score_summary_print(const vg_score_result *result, bool json) {
     char *text = NULL;
-    return json ? json_print_result(vg_score_result_json(&text, result), &text) : print_text(result);
-}
-
-int score_prepare(score_request *request, vg_score_file_options *how, const score_options *options,
-                  const score_output *to, console_job *state) {
-    int code = to->output ? console_usage_status(vg_target_check(to->output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
-    if (code == CLI_OK)
-        code = score_options_request(request, options);
-    if (code != CLI_OK)
-        return code;
-    *how = (vg_score_file_options)VG_SCORE_FILE_OPTIONS_INIT;
-    how->output = to->output;
-    how->force = to->force;
-    how->summary = !to->output || to->json;
-    how->job = console_job_writing(state, to->output);
+    if (json)
+        return json_print_result(vg_score_result_json(&text, result), &text);
+    print_text(result);
     return CLI_OK;
-}
-
-int score_finish(vg_status status, const vg_score_result *result, const vg_score_file_options *how, bool json,
-                 console_job *state) {
-    int code = console_status(status);
-    console_job_end(state);
-    return code == CLI_OK && how->summary ? score_summary_print(result, json) : code;
 }

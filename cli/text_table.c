@@ -135,9 +135,10 @@ static void print_block(text_table *table, const layout *l, size_t first, size_t
 }
 
 /* A table that is wider than the terminal is printed in parts, each with the names in front. */
-int table_print(text_table *table) {
-    bool failed = table->failed;
-    if (!failed) {
+void table_print(text_table *table) {
+    if (table->failed)
+        console_lose_output();
+    else {
         layout l = lay_out(table);
         size_t room = terminal_columns(stdout, 0), first = 1;
         do {
@@ -152,7 +153,6 @@ int table_print(text_table *table) {
     }
     free(table->cells);
     *table = (text_table){0};
-    return failed ? console_fail_memory("a table") : CLI_OK;
 }
 
 int text_print_result(vg_status status, char **text) {

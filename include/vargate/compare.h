@@ -114,8 +114,8 @@ typedef struct vg_reproduction {
 } vg_reproduction;
 
 /* Reads the finished runs FOLDER/DATASET-mcd and FOLDER/DATASET-lle of the paper's recipes; a run that is missing
- * leaves its cells empty, one that cannot be read is VG_ERR_DATA. `*out` is the caller's, freed with
- * vg_reproduction_free. */
+ * leaves its cells empty, one that cannot be read is VG_ERR_DATA. `folder` NULL: no run is read. `*out` is the
+ * caller's, freed with vg_reproduction_free. */
 VG_API vg_status vg_reproduction_read(vg_reproduction **out, const char *folder);
 /* Frees the table. NULL is accepted. */
 VG_API void vg_reproduction_free(vg_reproduction *reproduction);

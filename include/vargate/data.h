@@ -163,12 +163,18 @@ typedef struct vg_fetch_options {
     const char *folder; /* put the set in FOLDER/NAME; NULL: $VARGATE_DATA, else the XDG data folder */
     void (*message)(void *context, const char *line); /* progress in words, from the calling thread; NULL: none */
     void *message_context;
+    /* Puts what `address` names into `folder`, which exists. "https://HOST/.../NAME": the file NAME; "npm:PACKAGE": the
+     * package as one .tgz; "deb:PACKAGE": the files of a Debian package, unpacked. Called from the calling thread. Any
+     * status but VG_OK: it failed, and reason[room] has one line that says why. NULL: nothing is downloaded. */
+    vg_status (*download)(void *context, const char *address, const char *folder, char *reason, size_t room);
+    void *download_context;
 } vg_fetch_options;
-#define VG_FETCH_OPTIONS_INIT {sizeof(vg_fetch_options), NULL, NULL, NULL, NULL}
+#define VG_FETCH_OPTIONS_INIT {sizeof(vg_fetch_options), NULL, NULL, NULL, NULL, NULL, NULL}
 /* Copies or downloads the files of a set to this machine, each compared with its published checksum before it appears
- * under its name. Files that are already there and good are left alone. Downloading runs curl or wget, and npm or
- * apt-get for sets that are published as packages there. VG_ERR_IO when a download or copy fails, VG_ERR_DATA when a
- * checksum differs. */
+ * under its name. Files that are already there and good are left alone. The library opens no connection and starts no
+ * program: `download` does. The addresses that are published are tried first, then packages that hold the set.
+ * VG_ERR_IO when a download or copy fails, VG_ERR_DATA when a checksum differs, VG_ERR_UNSUPPORTED when files are
+ * missing and there is neither `from` nor `download`. */
 VG_API vg_status vg_data_fetch(const char *name, const vg_fetch_options *options);
 
 #ifdef __cplusplus

