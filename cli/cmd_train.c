@@ -39,7 +39,7 @@ static int train(const vg_recipe *recipe, vg_train_recipe_options *options) {
     if (status != VG_OK)
         return console_fail_library();
     const char *taken = checkpoint_words(recipe);
-    if (recipe->ensemble >= VG_ENSEMBLE_DEEP) {
+    if (recipe->ensemble >= VG_ENSEMBLE_DEEP && recipe->loss != 2) { /* networks of a gated loss are one run */
         console_note(
             "%s: %s, validation accuracy of a network %.4f on average (best %.4f); predictions take %s of each",
             options->folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,

@@ -71,7 +71,7 @@ typedef struct vg_recipe {
     size_t members; /* M at prediction; 0: the heads, or 100 passes for MCD. Deep ensembles: networks; 0: 5 */
     size_t passes;  /* stochastic passes of each network of a deep-mcd ensemble; 0: 20 */
     double dropout;
-    int mixture; /* loss: mixture instead of mean */
+    int loss; /* 0 mean, 1 mixture, 2 gated: with a k of the gate for every class, which is trained */
     double head_features, head_prior;
     int head_bootstrap;
     double head_init_scale, head_anchor;

@@ -44,7 +44,7 @@ class RecipeKeys(TypedDict, total=False):
     members: int
     passes: int
     dropout: float
-    loss: Literal["mean", "mixture"]
+    loss: Literal["mean", "mixture", "gated"]
     head_features: float
     head_prior: float
     head_bootstrap: bool

@@ -166,18 +166,22 @@ typedef struct vg_conv_pooling {
 } vg_conv_pooling;
 
 typedef enum vg_loss_form {
-    VG_LOSS_MEAN = 0,   /* mean over heads of each head's cross-entropy */
-    VG_LOSS_MIXTURE = 1 /* cross-entropy of the heads' mean probability */
+    VG_LOSS_MEAN = 0,    /* mean over heads of each head's cross-entropy */
+    VG_LOSS_MIXTURE = 1, /* cross-entropy of the heads' mean probability */
+    VG_LOSS_GATED = 2    /* cross-entropy of the mean of the gated heads, with a trained k for every class: gate.h */
 } vg_loss_form;
 
 /* With smoothing e or class weights w the target of a row is t(c) = w(c) ((1 - e) [c = y] + e / C) in place of [c = y],
  * a head's cross-entropy is -sum_c t(c) log p(c), and the mean over rows is weighted: the sum over rows divided by the
- * sum of w(y). This is PyTorch's cross_entropy(weight, label_smoothing). Not for a mixture. */
+ * sum of w(y). This is PyTorch's cross_entropy(weight, label_smoothing). For the mean form alone. */
 typedef struct vg_head_loss {
     size_t heads, classes;
     vg_loss_form form;
     float smoothing;                /* of labels; 0: none */
     const vg_tensor *class_weights; /* PLAIN, one row of `classes`; NULL: all 1 */
+    const vg_param *gate;           /* gated: l, `classes` values in theta; NULL in the other forms */
+    const vg_block *theta;
+    vg_block *grad; /* gated, with dlogits: the gate's part is overwritten with its gradient */
 } vg_head_loss;
 
 /* Totals that loss() accumulates on the device until loss_read returns and clears them. */
@@ -289,9 +293,12 @@ typedef struct vg_backend_ops {
     vg_status (*linear_backward_weights)(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                          const vg_tensor *x, const vg_tensor *dy);
 
+    /* --- columns: y[r][y_at ..] = x[r][x_at ..], `count` values of every row of two PLAIN tensors with the same n */
+    vg_status (*copy_columns)(vg_backend *, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at, size_t count);
+
     /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights
      * (may be NULL): PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of
-     * the mean over rows. A row's loss is added to the totals. A mixture has no weights. */
+     * the mean over rows. A row's loss is added to the totals. Weights are for the mean form alone. */
     vg_status (*loss)(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
                       const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
     vg_status (*loss_read)(vg_backend *, vg_loss_totals *totals);

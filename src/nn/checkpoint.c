@@ -1,6 +1,8 @@
 /* checkpoint.c - checkpoints: .safetensors that any reader of that format opens.
  *
  *   NAME                           parameters, float32, PyTorch's shapes: (o, i, h, w), (o, i*h*w), (o)
+ *   gate.l                         (C), loss gated: k = softplus(l) + 1e-8
+ *   networkN.NAME                  the parameters of network N of a deep ensemble that was trained together
  *   NORM.running_mean, _var        batch-norm statistics; NORM.refreshed_mean, _var: the set taken without dropout
  *                                  with ema their running mean, and raw/NAME what is trained (last.safetensors only)
  *   adam.m/NAME, adam.v/NAME       moments of Adam and AdamW; sgd.momentum/NAME: of SGD (last.safetensors only)
@@ -16,16 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/gate.h"
 #include "formats/arrays.h"
 #include "nn/recipe.h"
 #include "vargate/formats.h"
 
 enum { NAME_ROOM = VG_NET_NAME + 32 };
+static const char GATE[] = "gate.l";
 
 vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_train_state *s, bool training) {
     return (vg_learner_options){
-        .network = {r->network, {s->channels, s->height, s->width}, r->heads, s->classes, r->dropout},
-        .loss = r->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN,
+        .network = vg_network__spec_of(r, (vg_shape){s->channels, s->height, s->width}, s->classes),
+        .loss = (vg_loss_form)r->loss,
         .head_features = r->head_features,
         .head_prior = r->head_prior,
         .head_bootstrap = r->head_bootstrap != 0,
@@ -324,6 +328,35 @@ vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes) {
         }
     }
     vg_source__close(source);
+    return status;
+}
+
+static vg_status read_gates(double *k, vg_source *source, const char *path, size_t classes) {
+    walk w = {.source = source, .path = path};
+    float *l;
+    VG_TRY(vg_base__alloc(&l, classes, sizeof *l, "the gate"));
+    vg_status status = read_array(&w, GATE, 1, &classes, l);
+    for (size_t c = 0; c < classes && status == VG_OK; c++)
+        k[c] = vg_gate__k(l[c]);
+    vg_base__release(l);
+    return status;
+}
+
+vg_status vg_checkpoint__gates(double **out, const char *path, size_t classes) {
+    vg_source *source;
+    size_t index;
+    *out = NULL;
+    VG_TRY(vg_source__open(&source, path));
+    vg_status status = VG_OK;
+    if (vg_source__find(source, GATE, &index) == VG_OK)
+        status = vg_base__alloc(out, classes, sizeof **out, "the gate");
+    if (*out && status == VG_OK)
+        status = read_gates(*out, source, path, classes);
+    vg_source__close(source);
+    if (status != VG_OK) {
+        vg_base__release(*out);
+        *out = NULL;
+    }
     return status;
 }
 

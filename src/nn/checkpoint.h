@@ -36,6 +36,9 @@ vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_stat
 /* The class names kept with a checkpoint: as many as it has classes, or *out = NULL. Freed with
  * vg_checkpoint__free_names. */
 vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes);
+/* The k of the gate of every class, `classes` values, freed with vg_base__release; *out = NULL where the checkpoint has
+ * none. */
+vg_status vg_checkpoint__gates(double **out, const char *path, size_t classes);
 /* Whether class names can be kept: they must be UTF-8. */
 vg_status vg_checkpoint__check_names(const char *const *names, size_t classes);
 void vg_checkpoint__free_names(char **names, size_t classes);

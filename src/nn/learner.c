@@ -9,8 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/gate.h"
 #include "base/random.h"
 
+/* Of a network of one trunk: the last node is the linear layer of the heads. */
 static int head_weight(const vg_learner *l) { return l->model->net->nodes[l->model->net->node_count - 1].w; }
 static int head_bias(const vg_learner *l) { return l->model->net->nodes[l->model->net->node_count - 1].b; }
 
@@ -51,11 +53,12 @@ static vg_status check(const vg_learner_options *o) {
         return vg_base__fail(VG_ERR_ARGUMENT, "head_features must lie in (0, 1], found %g", o->head_features);
     if (!(o->head_prior >= 0) || !(o->head_init_scale >= 0) || !(o->head_anchor >= 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "head_prior, head_init_scale and head_anchor must not be negative");
-    if (o->loss == VG_LOSS_MIXTURE && o->head_bootstrap)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "head_bootstrap weighs each head's cross-entropy: it needs loss 'mean', not 'mixture'");
-    if (o->loss == VG_LOSS_MIXTURE && (o->label_smoothing > 0 || o->class_weights))
-        return vg_base__fail(VG_ERR_ARGUMENT, "label_smoothing and class_weights need loss 'mean', not 'mixture'");
+    if (o->loss != VG_LOSS_MEAN && o->head_bootstrap)
+        return vg_base__fail(VG_ERR_ARGUMENT, "head_bootstrap weighs each head's cross-entropy: it needs loss 'mean'");
+    if (o->loss != VG_LOSS_MEAN && (o->label_smoothing > 0 || o->class_weights))
+        return vg_base__fail(VG_ERR_ARGUMENT, "label_smoothing and class_weights need loss 'mean'");
+    if (o->network.trunks > 1 && (has_mask(o) || o->head_prior > 0 || o->head_anchor > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "head_features, head_prior and head_anchor are for heads on one trunk");
     return VG_OK;
 }
 
@@ -96,6 +99,8 @@ vg_status vg_learner__new(vg_learner **out, vg_backend *backend, const vg_learne
 }
 
 vg_status vg_learner__room_for_heads(vg_learner *l) {
+    if (!has_mask(&l->options) && !(l->options.head_anchor > 0))
+        return VG_OK;
     size_t weights = vg_param__count(&l->model->params[head_weight(l)]),
            biases = vg_param__count(&l->model->params[head_bias(l)]);
     if (has_mask(&l->options))
@@ -131,7 +136,6 @@ static vg_status draw_masks(vg_learner *l) {
 
 vg_status vg_learner__initialise(vg_learner *l) {
     int w = head_weight(l), bias = head_bias(l);
-    size_t count = vg_param__count(&l->model->params[w]);
     vg_initialisation own = {l->options.seed, 1, l->options.uniform_init, l->options.head_init_scale};
     vg_initialisation fixed = {l->options.seed, 2, false,
                                0}; /* the prior network always starts with He's initialisation */
@@ -139,6 +143,7 @@ vg_status vg_learner__initialise(vg_learner *l) {
     if (l->prior)
         VG_TRY(vg_model__initialise(l->prior, &fixed));
     if (l->feature_mask) {
+        size_t count = vg_param__count(&l->model->params[w]);
         float *values, grow = (float)(1 / sqrt(l->options.head_features));
         VG_TRY(draw_masks(l));
         VG_TRY(vg_base__alloc(&values, count, sizeof *values, "head weights"));
@@ -163,7 +168,7 @@ vg_status vg_learner__initialise(vg_learner *l) {
 
 vg_status vg_learner__place_heads(vg_learner *l) {
     vg_backend *b = l->backend;
-    if (!l->options.training)
+    if (!l->options.training || !(l->feature_mask || l->anchor_weight))
         return VG_OK;
     vg_param w = l->model->params[head_weight(l)], bias = l->model->params[head_bias(l)];
     size_t start = w.offset;
@@ -174,7 +179,7 @@ vg_status vg_learner__place_heads(vg_learner *l) {
             VG_TRY(b->ops->block_new(b, &l->mask, w.size));
         VG_TRY(b->ops->param_upload(b, l->mask, &w, l->feature_mask));
     }
-    if (l->anchor_weight) { /* weights and biases of the heads are the last two parameters of the block */
+    if (l->anchor_weight) { /* weights and biases of the heads lie side by side in the block */
         if (!l->anchor)
             VG_TRY(b->ops->block_new(b, &l->anchor, bias.offset + bias.size));
         VG_TRY(b->ops->param_upload(b, l->anchor, &w, l->anchor_weight));
@@ -292,7 +297,10 @@ static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
                          .classes = model->net->classes,
                          .form = l->options.loss,
                          .smoothing = (float)l->options.label_smoothing,
-                         .class_weights = l->class_weights};
+                         .class_weights = l->class_weights,
+                         .gate = model->net->gate < 0 ? NULL : &model->params[model->net->gate],
+                         .theta = model->theta,
+                         .grad = model->grad};
     vg_tensor *dlogits, *addend = NULL;
     VG_TRY(vg_model__forward(model, &pass));
     if (l->prior) {
@@ -305,6 +313,8 @@ static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     VG_TRY(vg_model__take(model, &dlogits, VG_TENSOR_PLAIN, n, logits->shape));
     VG_TRY(b->ops->loss(b, &loss, dlogits, logits, addend, l->labels, l->options.head_bootstrap ? l->weights : NULL));
     VG_TRY(vg_model__backward(model, dlogits, settled));
+    if (!l->anchor && !l->mask)
+        return VG_OK;
     const vg_param *w = &model->params[head_weight(l)];
     if (l->anchor) {
         double penalty = 0;
@@ -342,6 +352,17 @@ static vg_status compute_and_step(vg_learner *l, size_t n) {
     VG_TRY(compute(l, n, late ? NULL : &rest));
     VG_TRY(optimise(l, rest));
     return l->average ? l->backend->ops->block_average(l->backend, l->average, l->model->theta) : VG_OK;
+}
+
+vg_status vg_learner__gates(vg_learner *l, double *k) {
+    const size_t classes = l->model->net->classes;
+    float *values;
+    VG_TRY(vg_base__alloc(&values, classes, sizeof *values, "the gate"));
+    vg_status status = vg_model__get(l->model, values, l->model->theta, l->model->net->gate);
+    for (size_t c = 0; c < classes && status == VG_OK; c++)
+        k[c] = vg_gate__k(values[c]);
+    vg_base__release(values);
+    return status;
 }
 
 /* The versions of both change as well: replayed steps change the values without counting, and no cache may take one

@@ -63,6 +63,10 @@ vg_status vg_learner__place_heads(vg_learner *learner);
 /* Allocates the mask and the anchor, which a loader of checkpoints fills. */
 vg_status vg_learner__room_for_heads(vg_learner *learner);
 
+/* The k of the gate of every class, network.classes values, from the parameters that model->theta holds. Of a learner
+ * with the gated loss alone. */
+vg_status vg_learner__gates(vg_learner *learner, double *k);
+
 /* Exchanges the parameters and their running mean, for work that is not training: on before, off after. Nothing where
  * there is no running mean. */
 void vg_learner__exchange(vg_learner *learner);

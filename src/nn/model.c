@@ -179,8 +179,9 @@ static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
     const vg_node *node = &model->net->nodes[i];
     const vg_value *value = &model->net->values[node->y];
     vg_backend *b = model->backend;
-    vg_tensor *x = model->values[node->x], *y;
-    VG_TRY(vg_model__take(model, &y, value->kind, x->n, value->shape));
+    vg_tensor *x = model->values[node->x], *y = model->values[node->y];
+    if (node->kind != VG_NODE_JOIN || node->at == 0) /* the first of the nodes that write it */
+        VG_TRY(vg_model__take(model, &y, value->kind, x->n, value->shape));
     model->values[node->y] = y;
     switch (node->kind) {
     case VG_NODE_CONV:
@@ -192,6 +193,7 @@ static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
     case VG_NODE_LINEAR:
         return b->ops->linear_forward(b, y, x, model->theta, &model->params[node->w],
                                       node->b < 0 ? NULL : &model->params[node->b]);
+    case VG_NODE_JOIN: return b->ops->copy_columns(b, y, node->at, x, 0, x->shape.c);
     }
     return VG_OK;
 }
@@ -368,13 +370,29 @@ static vg_status backward_norm(vg_model *model, int i, vg_tensor *dy) {
     return VG_OK;
 }
 
+/* The first trunk's node is the last to read the gradient of all logits. */
+static vg_status backward_join(vg_model *model, const vg_node *node) {
+    vg_tensor *dy = model->gradients[node->y], *x = model->values[node->x], *dx;
+    VG_TRY(vg_model__take(model, &dx, x->kind, x->n, x->shape));
+    VG_TRY(model->backend->ops->copy_columns(model->backend, dx, 0, dy, node->at, x->shape.c));
+    model->gradients[node->x] = dx;
+    if (node->at > 0)
+        return VG_OK;
+    model->gradients[node->y] = NULL;
+    vg_model__give(model, dy);
+    return VG_OK;
+}
+
 static vg_status backward_node(vg_model *model, int i) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
+    if (node->kind == VG_NODE_JOIN)
+        return backward_join(model, node);
     vg_tensor *dy = model->gradients[node->y], *dx;
     const vg_tensor *addend;
     model->gradients[node->y] = NULL;
     switch (node->kind) {
+    case VG_NODE_JOIN: break;
     case VG_NODE_CONV: return backward_conv(model, node, dy);
     case VG_NODE_POOLING: return backward_pooling(model, i, dy);
     case VG_NODE_NORM: return backward_norm(model, i, dy);

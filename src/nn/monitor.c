@@ -6,8 +6,10 @@
 #include "nn/monitor.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "evaluate/evaluate_internal.h"
+#include "measures/scorer.h"
 #include "nn/member_figures.h"
 
 struct vg_monitor {
@@ -17,21 +19,36 @@ struct vg_monitor {
     vg_pool *pool;
     size_t room;                              /* samples that the arrays below have room for */
     double *mean;                             /* room x C */
-    double *tu, *gtu, *losses, *disagreement; /* room */
+    double *gated;                            /* room x settings x C; NULL: none */
+    double *tu, *gtu, *losses, *disagreement; /* room; gtu: x settings */
     int64_t *labels;                          /* room */
     uint32_t *work;                           /* threads x (M + C) */
     double loss_sum, disagreement_sum;        /* over samples */
     bool has_bad_logits;                      /* a logit was NaN or infinite */
+    double k[2];                              /* gate settings: with gates 1 and, if it is larger, options.k */
+    size_t settings;
 };
+
+/* Means are those of the gated members, where there are gates; a mean by the members themselves needs no more. */
+static bool takes_member_loss(const vg_monitor *m) { return !m->options.mixture && !m->options.gates; }
 
 static vg_status make(vg_monitor *m) {
     vg_score_options score = VG_SCORE_OPTIONS_INIT;
     vg_tally_options tally = VG_TALLY_OPTIONS_INIT;
     score.logits = 1;
-    score.k = &m->options.k;
-    score.k_count = 1;
+    m->k[0] = m->options.gates ? 1 : m->options.k;
+    m->k[1] = m->options.k;
+    m->settings = m->options.gates && m->options.k > 1 ? 2 : 1;
+    score.k = m->k;
+    score.k_count = m->settings;
     score.threads = m->options.threads;
-    tally.floor = 0; /* the loss of a mean probability of 0 is infinite, as it is in training */
+    if (m->options.gates) {
+        score.class_k = m->options.gates;
+        score.class_k_count = m->options.classes;
+        score.gate_eps_form = VG_GATE_EPS_INSIDE; /* k (sigma + eps), as in training */
+        score.device = VG_SCORE_ON_CPU;           /* the gated means are computed there */
+    }
+    tally.floor = m->options.gates ? 1e-8 : 0; /* as in training; without gates the loss of probability 0 is infinite */
     tally.confusion = 0;
     VG_TRY(vg_pool__new(&m->pool, m->options.threads));
     VG_TRY(vg_base__zalloc(&m->work, m->options.members + m->options.classes,
@@ -55,12 +72,13 @@ vg_status vg_monitor__new(vg_monitor **out, const vg_monitor_options *options) {
 
 static void release_arrays(vg_monitor *m) {
     vg_base__release(m->mean);
+    vg_base__release(m->gated);
     vg_base__release(m->tu);
     vg_base__release(m->gtu);
     vg_base__release(m->losses);
     vg_base__release(m->disagreement);
     vg_base__release(m->labels);
-    m->mean = m->tu = m->gtu = m->losses = m->disagreement = NULL;
+    m->mean = m->gated = m->tu = m->gtu = m->losses = m->disagreement = NULL;
     m->labels = NULL;
     m->room = 0;
 }
@@ -85,7 +103,9 @@ static vg_status make_room(vg_monitor *m, size_t n) {
     release_arrays(m);
     VG_TRY(vg_base__alloc(&m->mean, values, sizeof *m->mean, "mean probabilities"));
     VG_TRY(vg_base__alloc(&m->tu, n, sizeof *m->tu, "total uncertainties"));
-    VG_TRY(vg_base__alloc(&m->gtu, n, sizeof *m->gtu, "gated uncertainties"));
+    VG_TRY(vg_base__alloc(&m->gtu, n * m->settings, sizeof *m->gtu, "gated uncertainties"));
+    if (m->options.gates)
+        VG_TRY(vg_base__alloc(&m->gated, values, m->settings * sizeof *m->gated, "gated means"));
     VG_TRY(vg_base__alloc(&m->losses, n, sizeof *m->losses, "losses"));
     VG_TRY(vg_base__alloc(&m->disagreement, n, sizeof *m->disagreement, "shares of differing pairs"));
     VG_TRY(vg_base__alloc(&m->labels, n, sizeof *m->labels, "labels"));
@@ -95,7 +115,7 @@ static vg_status make_room(vg_monitor *m, size_t n) {
 
 static vg_status add_members(vg_monitor *m, const float *logits, const int32_t *labels, size_t n) {
     vg_member_logits in = {logits, labels, n, m->options.members, m->options.classes};
-    vg_member_figures out = {m->options.mixture ? NULL : m->losses, m->disagreement, m->work};
+    vg_member_figures out = {takes_member_loss(m) ? m->losses : NULL, m->disagreement, m->work};
     VG_TRY(vg_member_figures__batch(&out, &in, m->pool));
     for (size_t i = 0; i < n; i++) {
         m->loss_sum += out.loss ? out.loss[i] : 0;
@@ -108,6 +128,8 @@ vg_status vg_monitor__feed(vg_monitor *m, const float *logits, const int32_t *la
     vg_predictions block = vg_predictions_f32(logits, n, m->options.members, m->options.classes);
     VG_TRY(make_room(m, n));
     vg_scores places = {.mean = m->mean, .tu = m->tu, .gtu = m->gtu};
+    if (m->gated)
+        vg_scorer__set_gated_means(m->scorer, m->gated);
     vg_status status = vg_scorer_feed(m->scorer, &places, &block, NULL);
     if (status == VG_ERR_DATA) { /* the scorer refuses logits that are not finite, and nothing else in its input */
         m->has_bad_logits = true;
@@ -116,6 +138,8 @@ vg_status vg_monitor__feed(vg_monitor *m, const float *logits, const int32_t *la
     VG_TRY(status);
     for (size_t i = 0; i < n; i++)
         m->labels[i] = labels[i];
+    for (size_t i = 0, C = m->options.classes; m->gated && i < n; i++)
+        memcpy(m->mean + i * C, m->gated + i * m->settings * C, C * sizeof *m->mean);
     VG_TRY(vg_tally_feed(m->tally, m->mean, NULL, m->labels, n));
     return add_members(m, logits, labels, n);
 }
@@ -135,7 +159,7 @@ vg_status vg_monitor__figures(const vg_monitor *m, vg_epoch_metrics *metrics) {
     VG_TRY(vg_scorer_summary(m->scorer, &summary));
     summary.disagreement = m->disagreement_sum / (double)m->tally->rows;
     vg_evaluate__tally_figures(figures, m->tally);
-    metrics->val_loss = m->options.mixture ? figures[VG_TALLY_NLL] : m->loss_sum / (double)m->tally->rows;
+    metrics->val_loss = takes_member_loss(m) ? m->loss_sum / (double)m->tally->rows : figures[VG_TALLY_NLL];
     metrics->val_accuracy = figures[VG_TALLY_ACCURACY];
     metrics->val_ece = figures[VG_TALLY_ECE];
     metrics->diversity = summary.diversity;

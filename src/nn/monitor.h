@@ -9,7 +9,7 @@
  * and `vargate evaluate` give for the same logits. The monitor adds the members' mean cross-entropy, and takes the
  * disagreement from every sample where the scorer takes it from a selection, because it decides the collapse alarm.
  * Results do not depend on the number of threads or on how the set is cut into batches. A monitor serves one caller at
- * a time. */
+ * a time. With the gate of a network that was trained with it, the loss is that of training: ref/ref_gate.c. */
 #ifndef VG_MONITOR_H
 #define VG_MONITOR_H
 
@@ -24,6 +24,8 @@ typedef struct vg_monitor_options {
     bool mixture;            /* val_loss is the NLL of the mean probability, not the members' mean cross-entropy */
     double k;                /* gate setting of the k-sensitivity */
     unsigned threads;        /* 0: one per core */
+    const double *gates;     /* C: accuracy, ECE and loss are those of the mean of the gated members, with this k for
+                                every class, of which k is then a multiple. NULL: of the plain mean. Borrowed */
 } vg_monitor_options;
 
 typedef struct vg_monitor vg_monitor;

@@ -14,10 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/recipe.h"
+
 typedef struct builder {
     vg_network *net;
-    bool full; /* ran out of room */
+    bool full;            /* ran out of room */
+    char prefix[16];      /* of the names of the trunk that is being built; "": the only one */
+    uint32_t streams;     /* dropout streams of the trunks before it */
+    uint32_t next_stream; /* the first that it has not taken */
 } builder;
+
+enum { DROPOUT_STREAMS = 256 }; /* vg_dropout.stream */
+
+/* The dropout of a layer of this trunk. */
+static vg_dropout dropout_of(builder *b, double p, uint32_t stream) {
+    stream += b->streams;
+    if (p > 0 && stream >= DROPOUT_STREAMS)
+        b->full = true;
+    b->next_stream = stream >= b->next_stream ? stream + 1 : b->next_stream;
+    return (vg_dropout){(float)p, stream};
+}
 
 static int add_value(builder *b, vg_shape shape, vg_tensor_kind kind) {
     vg_network *net = b->net;
@@ -53,8 +69,9 @@ VG_PRINTF(4, 5) static int add_param(builder *b, vg_param param, vg_init init, c
     }
     vg_net_param *p = &net->params[net->param_count];
     va_list arguments;
+    size_t used = (size_t)snprintf(p->name, sizeof p->name, "%s", b->prefix);
     va_start(arguments, format);
-    vsnprintf(p->name, sizeof p->name, format, arguments);
+    vsnprintf(p->name + used, sizeof p->name - used, format, arguments);
     va_end(arguments);
     p->param = param;
     p->init = init;
@@ -89,7 +106,7 @@ static int conv(builder *b, int x, conv_shape s, int addend, const char *name) {
 static int pooling(builder *b, int x, size_t pool, double dropout, uint32_t stream, const char *bias_name) {
     vg_shape in = b->net->values[x].shape, shape = {in.c, in.h / pool, in.w / pool};
     vg_node *node = add_node(b, VG_NODE_POOLING, x, shape, VG_TENSOR_ACTIVATION);
-    node->pooling = (vg_pooling){pool, true, {(float)dropout, stream}};
+    node->pooling = (vg_pooling){pool, true, dropout_of(b, dropout, stream)};
     if (bias_name)
         node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0}, VG_INIT_BIAS, "%s.bias", bias_name);
     return node->y;
@@ -98,7 +115,7 @@ static int pooling(builder *b, int x, size_t pool, double dropout, uint32_t stre
 static int norm(builder *b, int x, double dropout, uint32_t stream, const char *name) {
     vg_shape in = b->net->values[x].shape;
     vg_node *node = add_node(b, VG_NODE_NORM, x, in, VG_TENSOR_ACTIVATION);
-    node->norm = (vg_norm){1e-5f, true, true, {(float)dropout, stream}};
+    node->norm = (vg_norm){1e-5f, true, true, dropout_of(b, dropout, stream)};
     vg_param vector = {VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0};
     node->w = add_param(b, vector, VG_INIT_ONE, "%s.weight", name);
     node->b = add_param(b, vector, VG_INIT_ZERO, "%s.bias", name);
@@ -106,7 +123,7 @@ static int norm(builder *b, int x, double dropout, uint32_t stream, const char *
         b->full = true;
         return node->y;
     }
-    snprintf(b->net->norm_names[b->net->norm_count], VG_NET_NAME, "%s", name);
+    snprintf(b->net->norm_names[b->net->norm_count], VG_NET_NAME, "%s%s", b->prefix, name);
     node->statistics = b->net->norm_count++;
     return node->y;
 }
@@ -202,6 +219,56 @@ static vg_status build_prior(builder *b, const vg_network_spec *spec) {
     return VG_OK;
 }
 
+/* --- several trunks, and the gate */
+
+/* A node that copies the logits x of a trunk to column `at` of value y. */
+static void join(builder *b, int x, int y, size_t at) {
+    vg_network *net = b->net;
+    if (net->node_count >= VG_NET_NODES) {
+        b->full = true;
+        return;
+    }
+    net->values[x].last_use = net->node_count;
+    net->values[x].uses++;
+    net->nodes[net->node_count++] =
+        (vg_node){.kind = VG_NODE_JOIN, .x = x, .y = y, .addend = -1, .w = -1, .b = -1, .statistics = -1, .at = at};
+}
+
+/* Architecture `name` for one trunk. */
+static vg_status build_trunk(builder *b, const vg_network_spec *spec) {
+    const char *name = spec->architecture;
+    size_t one = 0, two = 0;
+    int end = 0;
+    if (strcmp(name, "cnn") == 0)
+        return build_cnn(b, spec, 128, 2048);
+    if (sscanf(name, "cnn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end] && one && two && one <= 4096 && two <= 65536)
+        return build_cnn(b, spec, one, two);
+    if (sscanf(name, "wrn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end])
+        return build_wrn(b, spec, one, two);
+    return vg_base__fail(VG_ERR_ARGUMENT, "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH",
+                         name);
+}
+
+static vg_status build_trunks(builder *b, const vg_network_spec *spec) {
+    const size_t trunks = spec->trunks > 1 ? spec->trunks : 1, columns = spec->heads / trunks * spec->classes;
+    vg_network *net = b->net;
+    vg_network_spec one = *spec;
+    if (trunks == 1)
+        return build_trunk(b, spec);
+    int all = add_value(b, (vg_shape){spec->heads * spec->classes, 1, 1}, VG_TENSOR_PLAIN);
+    one.heads = spec->heads / trunks;
+    for (size_t i = 0; i < trunks && !b->full; i++) {
+        snprintf(b->prefix, sizeof b->prefix, "network%u.", (unsigned)(i + 1));
+        b->streams = b->next_stream;
+        VG_TRY(build_trunk(b, &one));
+        for (int k = 1; k <= 2; k++) /* its heads are drawn as any other layer: each trunk has parameters of its own */
+            net->params[net->param_count - k].init = k == 1 ? VG_INIT_BIAS : VG_INIT_WEIGHT;
+        join(b, net->nodes[net->node_count - 1].y, all, i * columns);
+    }
+    b->prefix[0] = 0;
+    return VG_OK;
+}
+
 static int first_dropout(const vg_network *net) {
     for (int i = 0; i < net->node_count; i++) {
         const vg_node *node = &net->nodes[i];
@@ -213,9 +280,7 @@ static int first_dropout(const vg_network *net) {
 }
 
 static vg_status build(vg_network **out, const vg_network_spec *spec, bool prior) {
-    builder b = {NULL, false};
-    size_t one = 0, two = 0;
-    int end = 0;
+    builder b = {0};
     *out = NULL;
     VG_TRY(vg_base__zalloc(&b.net, 1, sizeof *b.net, "network"));
     b.net->heads = spec->heads;
@@ -223,7 +288,6 @@ static vg_status build(vg_network **out, const vg_network_spec *spec, bool prior
     b.net->input = spec->input;
     add_value(&b, spec->input, VG_TENSOR_ACTIVATION);
     vg_status status;
-    const char *name = spec->architecture;
     if (spec->heads < 1 || spec->classes < 2 || spec->heads > 100000 || spec->classes > 100000)
         status = vg_base__fail(VG_ERR_ARGUMENT, "a network needs at least 1 head and 2 classes, found %zu and %zu",
                                spec->heads, spec->classes);
@@ -231,18 +295,14 @@ static vg_status build(vg_network **out, const vg_network_spec *spec, bool prior
         status = vg_base__fail(VG_ERR_ARGUMENT, "dropout must lie in [0, 1), found %g", spec->dropout);
     else if (prior)
         status = build_prior(&b, spec);
-    else if (strcmp(name, "cnn") == 0)
-        status = build_cnn(&b, spec, 128, 2048);
-    else if (sscanf(name, "cnn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end] && one && two && one <= 4096 &&
-             two <= 65536)
-        status = build_cnn(&b, spec, one, two);
-    else if (sscanf(name, "wrn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end])
-        status = build_wrn(&b, spec, one, two);
     else
-        status = vg_base__fail(VG_ERR_ARGUMENT,
-                               "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH", name);
+        status = build_trunks(&b, spec);
+    b.net->gate = -1;
+    if (status == VG_OK && spec->gated && !prior)
+        b.net->gate = add_param(&b, (vg_param){VG_PARAM_VECTOR, spec->classes, 1, 1, 1, 0, 0}, VG_INIT_ZERO, "gate.l");
     if (status == VG_OK && b.full)
-        status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s' has too many layers", name);
+        status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s'%s has too many layers", spec->architecture,
+                               spec->trunks > 1 ? ", so many times," : "");
     if (status != VG_OK) {
         vg_network__free(b.net);
         return status;
@@ -258,8 +318,18 @@ vg_status vg_network__prior(vg_network **out, const vg_network_spec *spec) { ret
 
 void vg_network__free(vg_network *network) { vg_base__release(network); }
 
+vg_network_spec vg_network__spec_of(const vg_recipe *r, vg_shape image, size_t classes) {
+    return (vg_network_spec){.architecture = r->network,
+                             .input = image,
+                             .heads = vg_recipe__heads(r),
+                             .classes = classes,
+                             .dropout = r->dropout,
+                             .trunks = vg_recipe__is_joint(r) ? vg_recipe__heads(r) : 1,
+                             .gated = r->loss == VG_LOSS_GATED};
+}
+
 size_t vg_network__training_memory(const vg_recipe *r, vg_shape image, size_t classes) {
-    vg_network_spec spec = {r->network, image, r->heads, classes, r->dropout};
+    vg_network_spec spec = vg_network__spec_of(r, image, classes);
     vg_network *net;
     size_t parameters = 0, values = 0;
     if (vg_network__new(&net, &spec) != VG_OK)

@@ -2,7 +2,9 @@
  * Internal.
  *
  * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear
- * layer of all heads: H * C logits a row, class fastest. Building a network touches no device. */
+ * layer of all heads: H * C logits a row, class fastest. A network of several trunks is as many networks side by side,
+ * each with heads of its own; every one ends with a node that copies its logits to their place among all. Building a
+ * network touches no device. */
 #ifndef VG_NETWORK_H
 #define VG_NETWORK_H
 
@@ -11,7 +13,14 @@
 
 enum { VG_NET_NODES = 512, VG_NET_PARAMS = 1024, VG_NET_NORMS = 256, VG_NET_NAME = 48 };
 
-typedef enum vg_node_kind { VG_NODE_CONV, VG_NODE_POOLING, VG_NODE_NORM, VG_NODE_AVERAGE, VG_NODE_LINEAR } vg_node_kind;
+typedef enum vg_node_kind {
+    VG_NODE_CONV,
+    VG_NODE_POOLING,
+    VG_NODE_NORM,
+    VG_NODE_AVERAGE,
+    VG_NODE_LINEAR,
+    VG_NODE_JOIN /* the logits of one trunk into those of all */
+} vg_node_kind;
 
 typedef struct vg_node {
     vg_node_kind kind;
@@ -19,6 +28,7 @@ typedef struct vg_node {
     int addend;     /* CONV: value added to the output; -1: none */
     int w, b;       /* parameters: weights and bias, or gamma and beta; -1: none */
     int statistics; /* NORM: which running statistics */
+    size_t at;      /* JOIN: the column of the first logit */
     vg_conv conv;
     vg_pooling pooling; /* dropout.p is the rate; the pass decides whether dropout is on */
     vg_norm norm;
@@ -55,8 +65,9 @@ typedef struct vg_network {
     vg_net_param params[VG_NET_PARAMS];
     char norm_names[VG_NET_NORMS][VG_NET_NAME];
     int node_count, value_count, param_count, norm_count;
-    int first_dropout; /* node of the first dropout; node_count if there is none */
-    size_t heads, classes;
+    int first_dropout;     /* node of the first dropout; node_count if there is none */
+    int gate;              /* the parameter of the gated loss, which no node reads: l of every class; -1: none */
+    size_t heads, classes; /* heads of all trunks together */
     vg_shape input;
 } vg_network;
 
@@ -65,7 +76,12 @@ typedef struct vg_network_spec {
     vg_shape input;
     size_t heads, classes;
     double dropout;
+    size_t trunks; /* networks side by side, which divides heads; 0: 1 */
+    bool gated;    /* with the parameter of the gated loss */
 } vg_network_spec;
+
+/* The network that a recipe trains on images of this shape. The name is the recipe's. */
+vg_network_spec vg_network__spec_of(const vg_recipe *recipe, vg_shape image, size_t classes);
 
 /* Fails with VG_ERR_ARGUMENT where the architecture is unknown or does not fit the image. */
 vg_status vg_network__new(vg_network **out, const vg_network_spec *spec);

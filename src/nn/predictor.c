@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "nn/checkpoint.h"
 #include "nn/predictor.h"
+#include "nn/recipe.h"
 
 struct vg_predictor {
     vg_backend *backend;
@@ -21,17 +22,19 @@ struct vg_predictor {
 
 /* M of a recipe: 0 stands for the heads, or for 100 passes of an MCD network. */
 static size_t recipe_members(const vg_recipe *r) {
-    return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : r->heads;
+    return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : vg_recipe__heads(r);
+}
+
+/* How the members of a recipe are read. Networks that were trained together are read as heads: all in one pass. */
+static vg_ensemble recipe_ensemble(const vg_recipe *r) {
+    return vg_recipe__is_joint(r) ? VG_ENSEMBLE_LLE : r->ensemble;
 }
 
 /* Chooses the members that the options ask for. Every refusal says what the checkpoint has. */
 static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) {
-    size_t H = p->recipe.heads;
-    vg_ensemble e = o->ensemble < 0 ? p->recipe.ensemble : (vg_ensemble)o->ensemble;
-    size_t wanted = o->members                ? o->members
-                    : e == p->recipe.ensemble ? recipe_members(&p->recipe)
-                    : e == VG_ENSEMBLE_MCD    ? 100
-                                              : H;
+    size_t H = vg_recipe__heads(&p->recipe);
+    vg_ensemble own = recipe_ensemble(&p->recipe), e = o->ensemble < 0 ? own : (vg_ensemble)o->ensemble;
+    size_t wanted = o->members ? o->members : e == own ? recipe_members(&p->recipe) : e == VG_ENSEMBLE_MCD ? 100 : H;
     p->ensemble = e;
     if ((o->passes > 0) != (o->heads > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "passes and heads go together: M = passes x heads");

@@ -64,7 +64,7 @@ static const key keys[] = {
     {"members", COUNT, AT(members), 0, NULL, 0, 100000},
     {"passes", COUNT, AT(passes), 0, NULL, 0, 100000},
     {"dropout", REAL, AT(dropout), 0, NULL, 0, 0.999},
-    {"loss", CHOICE, AT(mixture), 0, "mean|mixture", 0, 0},
+    {"loss", CHOICE, AT(loss), 0, "mean|mixture|gated", 0, 0},
     {"head_features", REAL, AT(head_features), 0, NULL, 0, 1},
     {"head_prior", REAL, AT(head_prior), 0, NULL, 0, 1e6},
     {"head_bootstrap", SWITCH, AT(head_bootstrap), 0, NULL, 0, 0},

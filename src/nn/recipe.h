@@ -14,7 +14,14 @@ vg_status vg_recipe__read(vg_recipe *recipe, const char *path);
 vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, const char *name);
 /* VG_ERR_ARGUMENT for settings that cannot be combined. vg_train calls it. */
 vg_status vg_recipe__check(const vg_recipe *recipe);
-/* The number of networks that a recipe trains: 1, or `members` of a deep ensemble. */
+/* Whether the networks of a deep ensemble are trained together, by the one loss of their gated mean: as one network of
+ * several trunks, in one run. */
+int vg_recipe__is_joint(const vg_recipe *recipe);
+/* Whether the networks are trained one by one, each in a run of its own. */
+int vg_recipe__is_deep(const vg_recipe *recipe);
+/* The heads of one network, of all its trunks together. */
+size_t vg_recipe__heads(const vg_recipe *recipe);
+/* The number of networks that a recipe trains one by one: 1, or `members` of a deep ensemble. */
 size_t vg_recipe__networks(const vg_recipe *recipe);
 /* The recipe of network i of a deep ensemble, from 0: an ensemble of the other kind with seed + i, the same split and
  * the same sample of train_limit. Of any other recipe: itself. */

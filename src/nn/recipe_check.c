@@ -8,7 +8,15 @@
 
 enum { MOST_NETWORKS = 64, DEFAULT_NETWORKS = 5, DEFAULT_PASSES = 20 };
 
-static bool is_deep(const vg_recipe *r) { return r->ensemble >= VG_ENSEMBLE_DEEP; }
+enum { LOSS_GATED = 2 }; /* vg_recipe.loss */
+
+int vg_recipe__is_joint(const vg_recipe *r) { return r->ensemble == VG_ENSEMBLE_DEEP && r->loss == LOSS_GATED; }
+int vg_recipe__is_deep(const vg_recipe *r) { return r->ensemble >= VG_ENSEMBLE_DEEP && !vg_recipe__is_joint(r); }
+
+/* Networks of a deep ensemble, however they are trained. */
+static size_t count_networks(const vg_recipe *r) { return r->members ? r->members : DEFAULT_NETWORKS; }
+
+size_t vg_recipe__heads(const vg_recipe *r) { return vg_recipe__is_joint(r) ? count_networks(r) : r->heads; }
 
 /* --- networks of a deep ensemble */
 
@@ -23,11 +31,11 @@ static vg_ensemble network_ensemble(vg_ensemble deep) {
     }
 }
 
-size_t vg_recipe__networks(const vg_recipe *r) { return !is_deep(r) ? 1 : r->members ? r->members : DEFAULT_NETWORKS; }
+size_t vg_recipe__networks(const vg_recipe *r) { return vg_recipe__is_deep(r) ? count_networks(r) : 1; }
 
 void vg_recipe__network(vg_recipe *out, const vg_recipe *r, size_t i) {
     *out = *r;
-    if (!is_deep(r))
+    if (!vg_recipe__is_deep(r))
         return;
     out->ensemble = network_ensemble(r->ensemble);
     out->members = r->ensemble != VG_ENSEMBLE_DEEP_MCD ? 0 : r->passes ? r->passes : DEFAULT_PASSES;
@@ -76,6 +84,8 @@ static vg_status check_deep(const vg_recipe *r) {
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "recipe %s: members is the number of networks of a deep ensemble, at most %d, found %zu",
                              r->name, MOST_NETWORKS, r->members);
+    if (vg_recipe__is_joint(r))
+        return VG_OK;
     vg_recipe__network(&one, r, 0);
     return check_ensemble(&one);
 }
@@ -89,7 +99,7 @@ static vg_status check_optimiser(const vg_recipe *r) {
         return refuse(r, "momentum and nesterov are for optimiser sgd; Adam's momentum is beta1");
     if (r->nesterov && !(r->momentum > 0))
         return refuse(r, "nesterov needs momentum above 0");
-    if (r->mixture && (r->label_smoothing > 0 || r->class_balance))
+    if (r->loss && (r->label_smoothing > 0 || r->class_balance))
         return refuse(r, "label_smoothing and class_weights need loss mean");
     if (r->class_balance == 2 && !r->class_weight_count)
         return refuse(r, "class_weights needs a number for every class");
@@ -115,14 +125,33 @@ static vg_status check_course(const vg_recipe *r) {
     return VG_OK;
 }
 
+/* The gate weighs members by how far they agree, so there must be several in every training step. */
+static vg_status check_gated(const vg_recipe *r) {
+    if (r->loss != LOSS_GATED)
+        return VG_OK;
+    if (r->ensemble != VG_ENSEMBLE_LLE && r->ensemble != VG_ENSEMBLE_DEEP)
+        return refuse(r, "loss gated trains the members together: it is for ensembles lle and deep");
+    if (vg_recipe__heads(r) < 2)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "recipe %s: loss gated needs at least 2 members that can differ, found %s", r->name,
+                             r->ensemble == VG_ENSEMBLE_DEEP ? "members 1" : "heads 1");
+    if (r->snapshots)
+        return refuse(r, "loss gated and snapshots exclude each other: every snapshot has a k of its own");
+    if (r->ensemble == VG_ENSEMBLE_DEEP &&
+        (r->head_features > 0 || r->head_prior > 0 || r->head_init_scale > 0 || r->head_anchor > 0))
+        return refuse(r, "the networks of a deep ensemble share no trunk: the keys head_... are for ensemble lle");
+    return VG_OK;
+}
+
 vg_status vg_recipe__check(const vg_recipe *r) {
-    VG_TRY(is_deep(r) ? check_deep(r) : check_ensemble(r));
+    VG_TRY(r->ensemble >= VG_ENSEMBLE_DEEP ? check_deep(r) : check_ensemble(r));
+    VG_TRY(check_gated(r));
     VG_TRY(check_optimiser(r));
     VG_TRY(check_course(r));
     if (r->passes && r->ensemble != VG_ENSEMBLE_DEEP_MCD)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "recipe %s: passes is for ensemble deep-mcd; of mcd the passes are its members", r->name);
-    if (r->mixture && r->head_bootstrap)
+    if (r->loss && r->head_bootstrap)
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: head_bootstrap needs loss mean", r->name);
     if (!(r->rate > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: rate must be above 0", r->name);

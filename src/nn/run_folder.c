@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/names.h"
 #include "formats/arrays.h"
 #include "nn/predictor.h"
+#include "nn/recipe.h"
 #include "nn/trainer.h"
 #include "vargate/formats.h"
 
@@ -61,7 +63,8 @@ static vg_status compare_recipes(vg_training *t, const char *path, const vg_reci
     while (status == VG_OK && *x && *y) {
         size_t lx = strcspn(x, "\n"), ly = strcspn(y, "\n"), used = strlen(t->changes);
         if (lx != ly || memcmp(x, y, lx) != 0) {
-            if (is_free(x, lx))
+            bool networks = vg_recipe__is_joint(was) && strncmp(x, "members:", 8) == 0; /* part of the network */
+            if (is_free(x, lx) && !networks)
                 snprintf(t->changes + used, sizeof t->changes - used, "%s%.*s (was %.*s)", used ? ", " : "", (int)ly, y,
                          (int)(lx - strcspn(x, " ") - 1), x + strcspn(x, " ") + 1);
             else
@@ -187,10 +190,12 @@ static vg_status read_log(vg_training *t) {
     FILE *file = fopen(path, "rb");
     if (!file)
         return errno == ENOENT ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
-    char line[2048];
+    char *line = NULL; /* of any length: k has a number for every class */
+    size_t room = 0;
     vg_status status = VG_OK;
-    while (status == VG_OK && fgets(line, sizeof line, file))
+    while (status == VG_OK && getline(&line, &room, file) > 0)
         status = take_line(t, line);
+    free(line);
     fclose(file);
     return status;
 }
@@ -293,6 +298,37 @@ static vg_status log_object(vg_training *t, json_t *j) {
     return status == VG_OK ? vg_text_save(path, t->log, t->log_length) : status;
 }
 
+static json_t *gates_list(const double *gates, size_t classes) {
+    json_t *list = json_array();
+    for (size_t c = 0; c < classes; c++)
+        json_array_append_new(list, json_real(finite(gates[c])));
+    return list;
+}
+
+vg_status vg_train__write_gates(vg_training *t) {
+    char path[4096], *text = NULL;
+    double *gates = NULL;
+    if (!t->gates)
+        return VG_OK;
+    VG_TRY(vg_train__path(path, sizeof path, t, t->recipe.checkpoint ? "best.safetensors" : "last.safetensors"));
+    if (access(path, F_OK) != 0)
+        return VG_OK;
+    vg_status status = vg_checkpoint__gates(&gates, path, t->state.classes);
+    if (status != VG_OK)
+        return status;
+    json_t *j = json_pack("{s:s, s:s, s:o, s:s}", "schema", "vargate/1", "command", "train", "k",
+                          gates_list(gates, t->state.classes), "checkpoint", t->recipe.checkpoint ? "best" : "last");
+    text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(j);
+    status =
+        text ? vg_train__path(path, sizeof path, t, "k.json") : vg_base__fail(VG_ERR_MEMORY, "no memory for k.json");
+    if (status == VG_OK)
+        status = vg_text_save(path, text, strlen(text));
+    free(text);
+    vg_base__release(gates);
+    return status;
+}
+
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
     json_t *j =
         json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:b}", "epoch",
@@ -301,6 +337,8 @@ vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
                   "diversity", finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate,
                   "images_per_s", m->images_per_s, "verdict", m->verdict.name, "share", finite(m->verdict.share),
                   "disagreement", finite(m->verdict.disagreement), "collapsed", (int)t->state.collapsed);
+    if (j && t->gates)
+        json_object_set_new(j, "k", gates_list(t->gates, t->state.classes));
     return log_object(t, j);
 }
 

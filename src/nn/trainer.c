@@ -167,18 +167,22 @@ static vg_status feed_monitor(vg_training *t, vg_monitor *monitor, const vg_memb
 
 vg_status vg_train__validate(vg_training *t, vg_epoch_metrics *metrics) {
     bool mcd = t->recipe.ensemble == VG_ENSEMBLE_MCD;
-    vg_members members = {mcd, mcd ? t->recipe.monitor_passes : 1, mcd ? 1 : t->recipe.heads, false, 0};
+    vg_members members = {mcd, mcd ? t->recipe.monitor_passes : 1, mcd ? 1 : vg_recipe__heads(&t->recipe), false, 0};
     members.count = members.passes * members.heads;
     vg_monitor_options options = {.members = members.count,
                                   .classes = t->state.classes,
-                                  .mixture = t->recipe.mixture,
+                                  .mixture = t->recipe.loss == VG_LOSS_MIXTURE,
+                                  .gates = t->gates,
                                   .threads = t->options.threads};
     for (size_t i = 0; i < t->recipe.k_count; i++)
         options.k = t->recipe.k[i] > options.k ? t->recipe.k[i] : options.k;
-    vg_monitor *monitor;
-    VG_TRY(vg_monitor__new(&monitor, &options));
+    vg_monitor *monitor = NULL;
     vg_learner__exchange(t->learner);
-    vg_status status = feed_monitor(t, monitor, &members);
+    vg_status status = t->gates ? vg_learner__gates(t->learner, t->gates) : VG_OK;
+    if (status == VG_OK)
+        status = vg_monitor__new(&monitor, &options);
+    if (status == VG_OK)
+        status = feed_monitor(t, monitor, &members);
     vg_learner__exchange(t->learner);
     if (status == VG_OK)
         status = vg_monitor__figures(monitor, metrics);
@@ -279,6 +283,7 @@ static vg_status finish_epoch(vg_training *t) {
     size_t every = t->recipe.checkpoint_every;
     if (vg_train__finished(t) || (every ? s->epoch % every == 0 : is_due(t)))
         VG_TRY(vg_train__save(t, "last.safetensors", true));
+    VG_TRY(vg_train__write_gates(t));
     vg_train__event(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
     return VG_OK;
 }
@@ -324,12 +329,14 @@ static vg_status run_epochs(vg_training *t) {
                        t->state.epoch - t->state.waited, t->state.waited);
     if (t->stop) {
         VG_TRY(vg_train__save(t, "last.safetensors", true));
+        VG_TRY(vg_train__write_gates(t));
         return vg_base__fail(VG_ERR_INTERRUPTED,
                              "stopped in epoch %zu after step %zu of %zu; the checkpoint is %s/last.safetensors",
                              t->state.epoch + 1, t->state.step, t->options.train.steps, t->options.folder);
     }
     if (vg_train__wants_refresh(t) && !t->learner->model->has_refreshed)
         VG_TRY(vg_train__refresh(t));
+    VG_TRY(vg_train__write_gates(t));
     /* A finished run without metrics.jsonl: its figures are computed again. */
     if (t->result.last.epoch < t->state.epoch) {
         VG_TRY(vg_train__validate(t, &t->result.last));
@@ -345,7 +352,7 @@ static vg_status check_options(const vg_train_options *o) {
         return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");
     if (o->classes < 2)
         return vg_base__fail(VG_ERR_DATA, "training needs labels of at least 2 classes, found %zu", o->classes);
-    if (o->recipe->ensemble > VG_ENSEMBLE_MCD_LLE)
+    if (vg_recipe__is_deep(o->recipe))
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_train trains one network; a deep ensemble is vg_train_recipe's");
     return vg_recipe__check(o->recipe);
 }
@@ -404,6 +411,8 @@ static vg_status make_learner(vg_training *t) {
 
 static vg_status start_learner(vg_training *t, bool resumed) {
     VG_TRY(make_learner(t));
+    if (t->learner->model->net->gate >= 0)
+        VG_TRY(vg_base__alloc(&t->gates, t->state.classes, sizeof *t->gates, "the gate"));
     t->saved_at = vg_train__clock();
     t->state.threads = t->backend->threads;
     if (resumed)
@@ -467,6 +476,7 @@ vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
     if (!o.shared)
         vg_backend__close(t->backend);
     vg_base__release(t->logits);
+    vg_base__release(t->gates);
     vg_base__release(t->log);
     vg_checkpoint__free_names(t->kept_names, t->state.classes);
     vg_run_lock__release(t->lock);

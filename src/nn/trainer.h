@@ -34,6 +34,7 @@ typedef struct vg_training {
     size_t log_length;
     float *logits;
     size_t logits_room;
+    double *gates; /* classes: the k of the gate that the last validation used; NULL: the loss is not gated */
 } vg_training;
 
 double vg_train__clock(void);
@@ -70,6 +71,9 @@ vg_status vg_train__resume(vg_training *t);
 vg_status vg_train__describe(vg_training *t);
 /* Creates an empty metrics.jsonl. */
 vg_status vg_train__begin_log(vg_training *t);
+/* k.json: the k of the gate in the checkpoint that predictions take. Nothing where the loss is not gated or there is no
+ * such checkpoint yet. */
+vg_status vg_train__write_gates(vg_training *t);
 /* Adds a line to metrics.jsonl. */
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *metrics);
 /* Adds the validation figures taken after the batch-norm refresh to its last line. */

@@ -75,7 +75,7 @@ static vg_status train_stage(vg_run *run) {
 static bool newer_than_networks(const vg_run *run, const char *output) {
     const char *name = run->recipe.checkpoint ? "best.safetensors" : "last.safetensors";
     char path[VG_RUN_PATH], one[64];
-    if (run->recipe.ensemble < VG_ENSEMBLE_DEEP) {
+    if (!vg_recipe__is_deep(&run->recipe)) {
         vg_run__file(path, run, name);
         return up_to_date(output, path);
     }

@@ -90,9 +90,8 @@ vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options
     VG_TRY(vg_training_data__open(&data, o.recipe, o.data));
     vg_status status = check_data(&o, &data);
     if (status == VG_OK)
-        status = vg_recipe__networks(o.recipe) > 1 || o.recipe->ensemble >= VG_ENSEMBLE_DEEP
-                     ? vg_train_recipe__ensemble(result, &o, &data)
-                     : train_one(result, &o, &data);
+        status =
+            vg_recipe__is_deep(o.recipe) ? vg_train_recipe__ensemble(result, &o, &data) : train_one(result, &o, &data);
     vg_training_data__close(&data);
     return status;
 }

@@ -135,7 +135,7 @@ typedef struct problem {
     bool classes_weighted;
     float clip; /* optimiser: largest norm of the gradients; 0: any */
     bool decoupled, sgd, nesterov;
-    bool addend, training, mixture, weights, in_place, bare; /* bare: a pooling without bias */
+    bool addend, training, mixture, gated, weights, in_place, bare; /* bare: a pooling without bias */
     float *x, *dy, *wgt, *bias, *gamma, *beta, *add, *prior, *wts, *running;
     int32_t *labels;
 } problem;
@@ -270,7 +270,18 @@ static inline void solve_linear(vg_backend *b, const problem *q, result *r) {
 }
 
 static inline void solve_loss(vg_backend *b, const problem *q, result *r) {
-    vg_head_loss loss = {.heads = q->heads, .classes = q->classes, .form = q->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN};
+    vg_param gate = {VG_PARAM_VECTOR, q->classes, 1, 1, 1, 0, 0};
+    vg_block *theta, *grad;
+    lay_out(b, &gate, 1, &theta, &grad);
+    OK(b->ops->param_upload(b, theta, &gate, q->bias));
+    vg_head_loss loss = {.heads = q->heads,
+                         .classes = q->classes,
+                         .form = q->gated     ? VG_LOSS_GATED
+                                 : q->mixture ? VG_LOSS_MIXTURE
+                                              : VG_LOSS_MEAN,
+                         .gate = &gate,
+                         .theta = theta,
+                         .grad = grad};
     vg_tensor *factors = NULL;
     if (q->classes_weighted) {
         float *values = malloc(q->classes * sizeof *values);
@@ -298,6 +309,10 @@ static inline void solve_loss(vg_backend *b, const problem *q, result *r) {
     figures[1] = (float)totals.correct;
     keep(r, figures, 2);
     keep_tensor(r, b, dz);
+    if (q->gated)
+        keep_param(r, b, grad, &gate);
+    b->ops->block_free(b, theta);
+    b->ops->block_free(b, grad);
     b->ops->tensor_free(b, z);
     b->ops->tensor_free(b, prior);
     b->ops->tensor_free(b, wts);

@@ -175,6 +175,10 @@ static const problem problems[] = {
     {.what = "loss, mixture", .kind = 5, .n = 7, .heads = 6, .classes = 5, .addend = true, .mixture = true},
     {.what = "loss, 100 heads", .kind = 5, .n = 5, .heads = 100, .classes = 10, .addend = true, .weights = true},
     {.what = "loss, 100 heads, mixture", .kind = 5, .n = 5, .heads = 100, .classes = 10, .mixture = true},
+    {.what = "loss, gated", .kind = 5, .n = 7, .heads = 6, .classes = 5, .gated = true},
+    {.what = "loss, gated, prior", .kind = 5, .n = 7, .heads = 2, .classes = 11, .addend = true, .gated = true},
+    {.what = "loss, gated, 100 heads", .kind = 5, .n = 5, .heads = 100, .classes = 10, .gated = true},
+    {.what = "loss, gated, 3 heads of 300 classes", .kind = 5, .n = 5, .heads = 3, .classes = 300, .gated = true},
     {.what = "loss, smoothed labels", .kind = 5, .n = 7, .heads = 6, .classes = 5, .smoothing = 0.1f},
     {.what = "loss, class weights", .kind = 5, .n = 7, .heads = 3, .classes = 6, .classes_weighted = true},
     {.what = "loss, smoothed labels, class weights, prior and weights",
@@ -259,8 +263,8 @@ static void gradients_of_ref(void **state) {
         problem q = prepare(problems, i, false);
         result r;
         /* The mean over 100 heads changes with one logit by less than the resolution of the float in which it is
-         * returned. */
-        if (q.kind > 5 || (q.kind == 2 && !q.training) || (q.kind == 5 && q.heads >= 100)) {
+         * returned. The gated loss has a test of its own, in double precision. */
+        if (q.kind > 5 || (q.kind == 2 && !q.training) || (q.kind == 5 && q.heads >= 100) || q.gated) {
             finish(&q);
             continue;
         }
@@ -291,6 +295,100 @@ static void gradients_of_ref(void **state) {
         }
         drop(&r);
         finish(&q);
+    }
+    vg_backend__close(b);
+}
+
+/* --- the gated loss in double precision */
+
+/* Logits of N rows of H heads of C classes, labels, and l of every class. */
+enum { GATE_N = 6, GATE_H = 5, GATE_C = 4, GATE_K = GATE_H * GATE_C };
+typedef struct gate_case {
+    const char *what;
+    float spread, sharpness, l; /* of a head's logits around the row's; of the row's; mean of l */
+} gate_case;
+
+/* The mean loss in double precision, and with dz not NULL the gradients. */
+static double gated_loss(vg_backend *b, const float *z, const float *l, float *dz, float *dl) {
+    static const int32_t y[GATE_N] = {0, 1, 2, 3, 1, 0};
+    vg_param gate = {VG_PARAM_VECTOR, GATE_C, 1, 1, 1, 0, 0};
+    vg_block *theta, *grad;
+    lay_out(b, &gate, 1, &theta, &grad);
+    OK(b->ops->param_upload(b, theta, &gate, l));
+    vg_head_loss loss = {
+        .heads = GATE_H, .classes = GATE_C, .form = VG_LOSS_GATED, .gate = &gate, .theta = theta, .grad = grad};
+    vg_shape row = {GATE_K, 1, 1}, one = {1, 1, 1};
+    vg_tensor *logits = tensor(b, VG_TENSOR_PLAIN, GATE_N, row, z),
+              *labels = tensor(b, VG_TENSOR_INDEX, GATE_N, one, NULL);
+    vg_tensor *gradient = dz ? tensor(b, VG_TENSOR_PLAIN, GATE_N, row, NULL) : NULL;
+    vg_loss_totals totals;
+    OK(b->ops->index_upload(b, labels, y));
+    OK(b->ops->loss(b, &loss, gradient, logits, NULL, labels, NULL));
+    OK(b->ops->loss_read(b, &totals));
+    if (dz) {
+        OK(b->ops->tensor_download(b, dz, gradient));
+        OK(b->ops->param_download(b, dl, grad, &gate));
+    }
+    b->ops->tensor_free(b, logits);
+    b->ops->tensor_free(b, labels);
+    b->ops->tensor_free(b, gradient);
+    b->ops->block_free(b, theta);
+    b->ops->block_free(b, grad);
+    return totals.loss / GATE_N;
+}
+
+/* The derivative in *at by central differences at h and 2h, whose error of order h^2 cancels. */
+static double derivative(vg_backend *b, const float *z, const float *l, float *at) {
+    const float h = 1.0f / 512, old = *at;
+    double side[4];
+    for (int i = 0; i < 4; i++) {
+        *at = old + h * (float)((int[]){-2, -1, 1, 2}[i]);
+        side[i] = gated_loss(b, z, l, NULL, NULL);
+    }
+    *at = old;
+    return (8 * (side[2] - side[1]) - (side[3] - side[0])) / (12.0 * h);
+}
+
+static void compare_derivatives(vg_backend *b, const gate_case *g, const float *z, const float *l, bool gate) {
+    float dz[GATE_N * GATE_K], dl[GATE_C], *at = (float *)(gate ? l : z);
+    const float *gradient = gate ? dl : dz;
+    size_t count = gate ? GATE_C : GATE_N * GATE_K;
+    double scale = 0;
+    gated_loss(b, z, l, dz, dl);
+    for (size_t i = 0; i < count; i++)
+        scale = fmax(scale, fabs(gradient[i]));
+    assert_true(scale > 0);
+    for (size_t i = 0; i < count; i++) {
+        double want = derivative(b, z, l, at + i);
+        if (!(fabs(gradient[i] - want) <= 1e-6 * (scale + 1e-4)))
+            fail_msg("%s: gradient %zu to %s is %.9g, finite differences give %.9g", g->what, i,
+                     gate ? "the gate" : "the logits", (double)gradient[i], want);
+    }
+}
+
+static void gated_gradients(void **state) {
+    static const gate_case cases[] = {{"heads that differ", 1, 1, 0},
+                                      {"heads nearly alike", 0.02f, 1, 2},
+                                      {"sharp heads", 2, 4, 1},
+                                      {"small k", 1, 1, -4},
+                                      {"large k", 1, 2, 20}};
+    (void)state;
+    vg_backend *b = open_backend("ref", VG_COMPUTE_F32);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const gate_case *g = &cases[i];
+        generator = vg_random__start(77, i);
+        float *row = draw(GATE_N * GATE_C, g->sharpness), *z = draw(GATE_N * GATE_K, g->spread),
+              *l = draw(GATE_C, 0.5f);
+        for (size_t k = 0; k < GATE_N * GATE_K; k++)
+            z[k] =
+                roundf(1024 * (z[k] + row[k / GATE_K * GATE_C + k % GATE_C])) / 1024; /* exact with the steps added */
+        for (size_t c = 0; c < GATE_C; c++)
+            l[c] = roundf(1024 * (l[c] + g->l)) / 1024;
+        compare_derivatives(b, g, z, l, false);
+        compare_derivatives(b, g, z, l, true);
+        free(row);
+        free(z);
+        free(l);
     }
     vg_backend__close(b);
 }
@@ -344,8 +442,9 @@ int main(void) {
     if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
         cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_of_ref), cmocka_unit_test(cpu_float32), cmocka_unit_test(cpu_bfloat16),
-        cmocka_unit_test(cuda_float32),     cmocka_unit_test(cuda_tf32),   cmocka_unit_test(cuda_bfloat16),
+        cmocka_unit_test(gradients_of_ref), cmocka_unit_test(gated_gradients), cmocka_unit_test(cpu_float32),
+        cmocka_unit_test(cpu_bfloat16),     cmocka_unit_test(cuda_float32),    cmocka_unit_test(cuda_tf32),
+        cmocka_unit_test(cuda_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "backend/counter.h"
 #include "backend/cuda/cuda_layers.h"
+#include "backend/cuda/loss.h"
 
 enum { MARGIN = 256, UNWRITTEN = 0xFF };
 
@@ -162,6 +163,26 @@ static vg_status param_download(vg_backend *b, float *values, const vg_block *bl
     return VG_OK;
 }
 
+static vg_status index_upload(vg_backend *b, vg_tensor *tensor, const int32_t *values) {
+    (void)b;
+    memcpy(cuda_t(tensor)->data, values, tensor->n * sizeof *values);
+    return VG_OK;
+}
+
+/* Of the forms of the loss the gated one alone uses no instructions of a warp. */
+static vg_status loss(vg_backend *b, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
+                      const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
+    (void)weights;
+    return vg_cuda__gated_loss(b, loss, dlogits, logits, addend, labels);
+}
+
+static vg_status loss_read(vg_backend *b, vg_loss_totals *totals) {
+    cuda_totals *own = cuda_of(b)->totals;
+    *totals = (vg_loss_totals){own->loss, own->rows, own->correct, own->bad_step};
+    *own = (cuda_totals){0, 0, 0, -1};
+    return VG_OK;
+}
+
 static vg_status step_set(vg_backend *b, const vg_step *step) {
     b->step = *step;
     cuda_of(b)->step->step = *step;
@@ -173,6 +194,7 @@ static void close_it(vg_backend *b) {
     if (c->scratch)
         device_free(c->scratch, c->scratch_size);
     free(c->step);
+    free(c->totals);
     free(c->counters);
     free(c);
     free(b);
@@ -184,6 +206,9 @@ static const vg_backend_ops layers = {.close = close_it,
                                       .tensor_free = tensor_free,
                                       .tensor_upload = tensor_upload,
                                       .tensor_download = tensor_download,
+                                      .index_upload = index_upload,
+                                      .loss = loss,
+                                      .loss_read = loss_read,
                                       .param_plan = param_plan,
                                       .block_new = block_new,
                                       .block_free = block_free,
@@ -208,6 +233,8 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
     vg_backend *b = calloc(1, sizeof *b);
     cuda_context *c = calloc(1, sizeof *c);
     c->step = calloc(1, sizeof *c->step);
+    c->totals = calloc(1, sizeof *c->totals);
+    c->totals->bad_step = -1;
     c->counters = calloc(CUDA_COUNTERS, sizeof *c->counters);
     c->multiprocessors = multiprocessors;
     b->name = "cuda";
@@ -293,6 +320,9 @@ static const problem problems[] = {
     NORM("norm of 2600 channels", 7, 2600, 3, 1, .training = true, .p = 0.3f),
     NORM("norm by running statistics", 5, 32, 4, 4, .p = 0.1f),
     NORM("norm by running statistics, odd channels", 5, 21, 4, 4, .p = 0.1f),
+    {.what = "gated loss", .kind = 5, .n = 7, .heads = 6, .classes = 5, .addend = true, .gated = true},
+    {.what = "gated loss of 100 heads", .kind = 5, .n = 3, .heads = 100, .classes = 10, .gated = true},
+    {.what = "gated loss of 300 classes", .kind = 5, .n = 5, .heads = 3, .classes = 300, .gated = true},
     {.what = "average pool", .kind = 3, .n = 5, .c = 32, .h = 4, .w = 3},
     {.what = "average pool, odd channels", .kind = 3, .n = 5, .c = 19, .h = 3, .w = 3},
     {.what = "average pool of 640 channels", .kind = 3, .n = 3, .c = 640, .h = 8, .w = 8},

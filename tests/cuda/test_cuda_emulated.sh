@@ -8,8 +8,10 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 common="-O1 -Wall -Wextra -Wno-unknown-pragmas -Itests/backend -Itests/cuda/fake -Isrc -Iinclude"
 common="$common -D_POSIX_C_SOURCE=200809L -DVG_HAVE_CUDA -DVG_VERSION=vg_error_message()"
-for kernel in norm pooling average repeat; do
-    $CXX -std=c++17 $common -x c++ -c "src/backend/cuda/$kernel.cu" -o "$folder/$kernel.o" || exit 1
+for kernel in norm pooling average repeat gate; do
+    unit=$kernel
+    [ $kernel = gate ] && unit=head_gate
+    $CXX -std=c++17 $common -x c++ -c "src/backend/cuda/$unit.cu" -o "$folder/$kernel.o" || exit 1
     $CC -std=c17 $common -c "src/backend/cuda/cuda_$kernel.c" -o "$folder/cuda_$kernel.o" || exit 1
 done
 $CXX -std=c++17 $common -c tests/cuda/emulate.cpp -o "$folder/emulate.o" || exit 1

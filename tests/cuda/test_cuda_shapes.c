@@ -57,6 +57,8 @@ static const problem problems[] = {
     LOSS("100 heads of 10, prior and weights", 129, 100, 10, .addend = true, .weights = true),
     LOSS("one head of 10", 129, 1, 10, .p = 0),
     LOSS("mixture of 100 heads of 100", 17, 100, 100, .mixture = true),
+    LOSS("gated, 100 heads of 10", 129, 100, 10, .gated = true),
+    LOSS("gated, 100 heads of 100", 17, 100, 100, .addend = true, .gated = true),
     {.what = "Adam, 160 channels", .kind = 6, .o = 160, .c = 160, .kernel = 3},
     {.what = "repeated rows, 160 channels, dropout", .kind = 7, .n = 3, .c = 160, .h = 32, .w = 32, .p = 0.3f},
     {.what = "repeated rows, 2048 features, dropout", .kind = 7, .n = 43, .c = 2048, .h = 1, .w = 1, .p = 0.05f},

@@ -23,7 +23,7 @@ static vg_learner *learner(vg_backend *b) {
     vg_learner_options o = {
         .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 1e-4, .seed = 9, .training = true};
     /* hidden layer and heads: over a million each */
-    o.network = (vg_network_spec){"cnn", {1, SIDE, SIDE}, 110, CLASSES, 0.05};
+    o.network = (vg_network_spec){"cnn", {1, SIDE, SIDE}, 110, CLASSES, 0.05, 1, false};
     OK(vg_learner__new(&l, b, &o));
     OK(vg_learner__initialise(l));
     return l;

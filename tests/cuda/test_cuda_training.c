@@ -365,8 +365,8 @@ static vg_learner *learner(vg_backend *b, const char *network, size_t heads, dou
     bool wrn = strncmp(network, "wrn", 3) == 0;
     vg_learner_options o = {
         .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 1e-4, .seed = 9, .training = true};
-    o.network =
-        (vg_network_spec){network, wrn ? (vg_shape){3, 16, 16} : (vg_shape){1, 28, 28}, heads, CLASSES, dropout};
+    o.network = (vg_network_spec){
+        network, wrn ? (vg_shape){3, 16, 16} : (vg_shape){1, 28, 28}, heads, CLASSES, dropout, 1, false};
     OK(vg_learner__new(&l, b, &o));
     OK(vg_learner__initialise(l));
     return l;

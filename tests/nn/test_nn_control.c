@@ -35,7 +35,7 @@ enum { CONTROLS = sizeof controls / sizeof *controls };
 
 static vg_learner *learner_of(vg_backend *backend, const control *c) {
     vg_learner *l;
-    vg_learner_options o = {.network = {"cnn-8-16", {1, 28, 28}, HEADS, CLASSES, 0},
+    vg_learner_options o = {.network = {"cnn-8-16", {1, 28, 28}, HEADS, CLASSES, 0, 1, false},
                             .optimiser = c->optimiser,
                             .weight_decay = c->decay,
                             .beta1 = 0.9,

@@ -27,7 +27,7 @@ static fixture draw(const char *architecture, size_t heads, vg_initialisation ho
     fixture f;
     vg_backend_options options = {.threads = 1, .compute = VG_COMPUTE_F32};
     vg_shape image = architecture[0] == 'c' ? (vg_shape){1, 28, 28} : (vg_shape){3, 32, 32};
-    vg_network_spec spec = {architecture, image, heads, 10, 0.1};
+    vg_network_spec spec = {architecture, image, heads, 10, 0.1, 1, false};
     OK(vg_backend__open(&f.backend, "ref", &options));
     OK(vg_network__new(&f.net, &spec));
     OK(vg_model__new(&f.model, f.net, f.backend, false));

@@ -23,7 +23,7 @@ enum { N = 9, HEADS = 5, CLASSES = 3, IMAGE = 28 * 28 };
 static vg_learner *learner(vg_backend *b, double prior) {
     vg_learner *l;
     vg_learner_options o = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .seed = 4, .head_prior = prior};
-    o.network = (vg_network_spec){"cnn-8-16", (vg_shape){1, 28, 28}, HEADS, CLASSES, 0.3};
+    o.network = (vg_network_spec){"cnn-8-16", (vg_shape){1, 28, 28}, HEADS, CLASSES, 0.3, 1, false};
     OK(vg_learner__new(&l, b, &o));
     OK(vg_learner__initialise(l));
     return l;

@@ -154,8 +154,8 @@ static void figures_are_the_definitions(void **state) {
         double k = (double)seed;
         draw(&set, seed, 0.5 * k);
         expected e = by_definition(&set, k);
-        vg_epoch_metrics m = figures(&set, (vg_monitor_options){M, C, false, k, 2}, 64);
-        vg_epoch_metrics mixture = figures(&set, (vg_monitor_options){M, C, true, k, 2}, 64);
+        vg_epoch_metrics m = figures(&set, (vg_monitor_options){M, C, false, k, 2, NULL}, 64);
+        vg_epoch_metrics mixture = figures(&set, (vg_monitor_options){M, C, true, k, 2, NULL}, 64);
         NEAR(m.val_loss, e.member_loss);
         NEAR(mixture.val_loss, e.mixture_loss);
         NEAR(m.val_accuracy, e.accuracy);
@@ -173,8 +173,8 @@ static void threads_and_batches_do_not_matter(void **state) {
     static sample_set set;
     draw(&set, 9, 1);
     for (int mixture = 0; mixture < 2; mixture++) {
-        vg_epoch_metrics one = figures(&set, (vg_monitor_options){M, C, mixture, 2, 1}, N);
-        vg_epoch_metrics other = figures(&set, (vg_monitor_options){M, C, mixture, 2, 3}, 37);
+        vg_epoch_metrics one = figures(&set, (vg_monitor_options){M, C, mixture, 2, 1, NULL}, N);
+        vg_epoch_metrics other = figures(&set, (vg_monitor_options){M, C, mixture, 2, 3, NULL}, 37);
         assert_memory_equal(&one, &other, sizeof one);
     }
 }
@@ -186,7 +186,7 @@ static void identical_members_have_no_diversity(void **state) {
     for (size_t n = 0; n < N; n++)
         for (size_t m = 1; m < M; m++)
             memcpy(set.logits[n][m], set.logits[n][0], sizeof set.logits[n][m]);
-    vg_epoch_metrics m = figures(&set, (vg_monitor_options){M, C, false, 3, 2}, 50);
+    vg_epoch_metrics m = figures(&set, (vg_monitor_options){M, C, false, 3, 2, NULL}, 50);
     assert_true(m.diversity == 0);
     assert_int_equal(m.verdict.state, VG_VERDICT_IDENTICAL);
 }
@@ -199,7 +199,7 @@ static void logits_that_are_not_finite_give_no_figures(void **state) {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
         set.logits[N - 2][3][4] = bad[i];
-        vg_epoch_metrics m = figures(&set, (vg_monitor_options){M, C, i == 1, 3, 2}, 50);
+        vg_epoch_metrics m = figures(&set, (vg_monitor_options){M, C, i == 1, 3, 2, NULL}, 50);
         assert_true(isnan(m.val_loss) && isnan(m.val_ece) && isnan(m.diversity) && isnan(m.k_sensitivity));
         assert_true(m.val_accuracy == 0);
         assert_int_equal(m.verdict.state, VG_VERDICT_UNKNOWN);
@@ -213,7 +213,7 @@ static void labels_out_of_range_are_refused(void **state) {
     static const int32_t bad[] = {-1, C};
     for (size_t i = 0; i < 2; i++) {
         vg_monitor *monitor;
-        vg_monitor_options options = {M, C, false, 1, 1};
+        vg_monitor_options options = {M, C, false, 1, 1, NULL};
         set.labels[N / 2] = bad[i];
         OK(vg_monitor__new(&monitor, &options));
         assert_int_equal(vg_monitor__feed(monitor, &set.logits[0][0][0], set.labels, N), VG_ERR_DATA);

@@ -43,7 +43,7 @@ static vg_status pair(vg_backend *b, const vg_conv_norm *op, const vg_block *the
 }
 
 static vg_model *model_on(vg_backend *b) {
-    vg_network_spec spec = {"wrn-16-1", (vg_shape){3, SIDE, SIDE}, HEADS, CLASSES, 0.3};
+    vg_network_spec spec = {"wrn-16-1", (vg_shape){3, SIDE, SIDE}, HEADS, CLASSES, 0.3, 1, false};
     vg_network *net;
     vg_model *model;
     float values[256];

@@ -25,8 +25,9 @@ static vg_learner *learner(bool wrn, vg_loss_form form, double decay) {
                             .weight_decay = decay,
                             .seed = 1,
                             .training = true};
-    o.network =
-        wrn ? (vg_network_spec){"wrn-10-2", {3, 32, 32}, 4, 10, 0} : (vg_network_spec){"cnn", {1, 28, 28}, 3, 10, 0};
+    o.network = wrn ? (vg_network_spec){"wrn-10-2", {3, 32, 32}, 4, 10, 0, 1, false}
+                    : (vg_network_spec){"cnn", {1, 28, 28}, 3, 10, 0, 1, false};
+    o.network.gated = form == VG_LOSS_GATED;
     OK(vg_learner__new(&l, backend, &o));
     OK(vg_learner__initialise(l));
     set_parameters(l);
@@ -90,9 +91,9 @@ static void cnn_mixture(void **state) { (void)state, gradients(false, VG_LOSS_MI
 static void wrn_mean(void **state) { (void)state, gradients(true, VG_LOSS_MEAN, "wrn mean"); }
 static void wrn_mixture(void **state) { (void)state, gradients(true, VG_LOSS_MIXTURE, "wrn mixture"); }
 
-static void adam(bool wrn, const char *name, double rate) {
+static void adam(bool wrn, vg_loss_form form, const char *name, double rate) {
     const json_t *want = json_object_get(reference, name);
-    vg_learner *l = learner(wrn, VG_LOSS_MEAN, 1e-5);
+    vg_learner *l = learner(wrn, form, form == VG_LOSS_GATED ? 0 : 1e-5);
     int count = l->model->net->param_count;
     float *start[VG_NET_PARAMS], *images;
     int32_t labels[8];
@@ -128,13 +129,86 @@ static void adam(bool wrn, const char *name, double rate) {
     vg_learner__free(l);
 }
 
-static void cnn_adam(void **state) { (void)state, adam(false, "cnn adam", 1e-5); }
-static void wrn_adam(void **state) { (void)state, adam(true, "wrn adam", 1e-4); }
+static void cnn_adam(void **state) { (void)state, adam(false, VG_LOSS_MEAN, "cnn adam", 1e-5); }
+static void wrn_adam(void **state) { (void)state, adam(true, VG_LOSS_MEAN, "wrn adam", 1e-4); }
+static void cnn_gated(void **state) { (void)state, gradients(false, VG_LOSS_GATED, "cnn gated"); }
+static void wrn_gated(void **state) { (void)state, gradients(true, VG_LOSS_GATED, "wrn gated"); }
+static void wrn_gated_adam(void **state) { (void)state, adam(true, VG_LOSS_GATED, "wrn gated adam", 1e-4); }
+
+/* The loss alone, at logits that a network would have at the start, in training and near its end: PyTorch's gradients
+ * to 1e-5 of their norm, by every backend that is there. */
+static void gated_loss(const json_t *want, const char *name, const char *device) {
+    vg_backend *b;
+    vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_F32};
+    if (vg_backend__open(&b, device, &options) != VG_OK) {
+        print_message("skipped: %s: %s\n", device, vg_error_message());
+        return;
+    }
+    size_t rows = (size_t)number(want, "rows"), heads = (size_t)number(want, "heads"),
+           classes = (size_t)number(want, "classes"), K = heads * classes;
+    float *row = fill(rows * classes, 21, number(want, "sharpness"), 0),
+          *z = fill(rows * K, 22, number(want, "spread"), 0);
+    float *l = fill(classes, 23, 2.0, number(want, "l")), *y = fill(rows, 24, 1.0, 0.5),
+          *dz = malloc(rows * K * sizeof *dz);
+    int32_t *labels = malloc(rows * sizeof *labels);
+    for (size_t i = 0; i < rows * K; i++)
+        z[i] += row[i / K * classes + i % classes];
+    for (size_t i = 0; i < rows; i++)
+        labels[i] = (int32_t)(y[i] * (float)classes);
+    vg_param gate = {VG_PARAM_VECTOR, classes, 1, 1, 1, 0, 0};
+    vg_block *theta, *grad;
+    vg_tensor *logits, *dlogits, *targets;
+    vg_loss_totals totals;
+    OK(b->ops->param_plan(b, &gate));
+    OK(b->ops->block_new(b, &theta, gate.size + 16));
+    OK(b->ops->block_new(b, &grad, gate.size + 16));
+    OK(b->ops->param_upload(b, theta, &gate, l));
+    OK(b->ops->tensor_new(b, &logits, VG_TENSOR_PLAIN, rows, (vg_shape){K, 1, 1}));
+    OK(b->ops->tensor_new(b, &dlogits, VG_TENSOR_PLAIN, rows, (vg_shape){K, 1, 1}));
+    OK(b->ops->tensor_new(b, &targets, VG_TENSOR_INDEX, rows, (vg_shape){1, 1, 1}));
+    OK(b->ops->tensor_upload(b, logits, z));
+    OK(b->ops->index_upload(b, targets, labels));
+    vg_head_loss loss = {
+        .heads = heads, .classes = classes, .form = VG_LOSS_GATED, .gate = &gate, .theta = theta, .grad = grad};
+    OK(b->ops->loss(b, &loss, dlogits, logits, NULL, targets, NULL));
+    OK(b->ops->loss_read(b, &totals));
+    double got = totals.loss / (double)rows, wanted = number(want, "loss");
+    if (!(fabs(got - wanted) <= 1e-5 * wanted))
+        fail_msg("%s, %s: loss %.9g, PyTorch %.9g", name, device, got, wanted);
+    assert_int_equal(totals.correct, (size_t)number(want, "correct"));
+    OK(b->ops->tensor_download(b, dz, dlogits));
+    check(name, dz, rows * K, json_object_get(want, "logits"), 1e-5);
+    OK(b->ops->param_download(b, l, grad, &gate));
+    check(name, l, classes, json_object_get(want, "l gradient"), 1e-5);
+    vg_tensor *tensors[] = {logits, dlogits, targets};
+    for (int i = 0; i < 3; i++)
+        b->ops->tensor_free(b, tensors[i]);
+    b->ops->block_free(b, theta);
+    b->ops->block_free(b, grad);
+    vg_backend__close(b);
+    float *values[] = {row, z, l, y, dz};
+    for (int i = 0; i < 5; i++)
+        free(values[i]);
+    free(labels);
+}
+
+static void gated_losses(void **state) {
+    (void)state;
+    const char *name;
+    json_t *want;
+    json_object_foreach(json_object_get(reference, "gated loss"), name, want) {
+        gated_loss(want, name, "ref");
+        gated_loss(want, name, "cpu");
+        gated_loss(want, name, "cuda");
+    }
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cnn_mean),    cmocka_unit_test(cnn_mixture), cmocka_unit_test(wrn_mean),
-        cmocka_unit_test(wrn_mixture), cmocka_unit_test(cnn_adam),    cmocka_unit_test(wrn_adam),
+        cmocka_unit_test(cnn_mean),       cmocka_unit_test(cnn_mixture), cmocka_unit_test(wrn_mean),
+        cmocka_unit_test(wrn_mixture),    cmocka_unit_test(cnn_adam),    cmocka_unit_test(wrn_adam),
+        cmocka_unit_test(gated_losses),   cmocka_unit_test(cnn_gated),   cmocka_unit_test(wrn_gated),
+        cmocka_unit_test(wrn_gated_adam),
     };
     vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_F32};
     json_error_t error;

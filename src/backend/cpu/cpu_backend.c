@@ -352,6 +352,7 @@ static const vg_backend_ops ops = {
     .linear_forward = vg_cpu__linear_forward,
     .linear_backward_data = vg_cpu__linear_backward_data,
     .linear_backward_weights = vg_cpu__linear_backward_weights,
+    .copy_columns = vg_cpu__copy_columns,
     .loss = vg_cpu__loss,
     .loss_read = vg_cpu__loss_read,
     .block_multiply = block_multiply,

@@ -94,8 +94,15 @@ vg_status vg_cpu__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_ten
                                        const vg_param *w);
 vg_status vg_cpu__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                           const vg_tensor *x, const vg_tensor *dy);
+vg_status vg_cpu__copy_columns(vg_backend *, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at, size_t count);
 vg_status vg_cpu__loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_cpu__gated_loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                             const vg_tensor *addend, const vg_tensor *labels);
+/* Probabilities of one head into p, from its logits and what is added to them (or NULL); returns log of the label's. */
+double vg_cpu__softmax(float *p, const float *z, const float *add, size_t classes, size_t label);
+/* Adds the losses of rows to the totals, in order; right: 1 where the prediction is the label. */
+void vg_cpu__add_losses(vg_backend *, const double *losses, const double *right, size_t rows);
 vg_status vg_cpu__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_cpu__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                               vg_dropout dropout);

@@ -7,8 +7,18 @@
 
 #include "backend/cpu/cpu_backend.h"
 
-/* Probabilities of one head into p; returns log of the label's. */
-static double head_softmax(float *p, const float *z, const float *add, size_t classes, size_t label) {
+vg_status vg_cpu__copy_columns(vg_backend *backend, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at,
+                               size_t count) {
+    const size_t y_row = vg_shape__size(y->shape), x_row = vg_shape__size(x->shape);
+    float *to = cpu_tensor_of(y)->data;
+    const float *from = cpu_tensor_of(x)->data;
+    (void)backend;
+    for (size_t n = 0; n < x->n; n++)
+        memcpy(to + n * y_row + y_at, from + n * x_row + x_at, count * sizeof(float));
+    return VG_OK;
+}
+
+double vg_cpu__softmax(float *p, const float *z, const float *add, size_t classes, size_t label) {
     float top = -INFINITY, sum = 0;
     for (size_t c = 0; c < classes; c++) {
         p[c] = z[c] + (add ? add[c] : 0.0f);
@@ -42,7 +52,7 @@ static double row_loss(const vg_head_loss *loss, const head_row *row, float scal
     double total = 0;
     memset(mean, 0, C * sizeof(float));
     for (size_t h = 0; h < H; h++) {
-        double own = head_softmax(p + h * C, z + h * C, add ? add + h * C : NULL, C, label);
+        double own = vg_cpu__softmax(p + h * C, z + h * C, add ? add + h * C : NULL, C, label);
         total -= (weights ? weights[h] : 1.0) * own;
         for (size_t c = 0; c < C; c++)
             mean[c] += p[h * C + c];
@@ -81,7 +91,7 @@ static double target_loss(const vg_head_loss *loss, const head_row *row, const s
     for (size_t h = 0; h < H; h++) {
         const float *z = row->z + h * C, *add = row->add ? row->add + h * C : NULL;
         float *p = row->p + h * C, weight = (row->weights ? row->weights[h] : 1.0f) / (float)H;
-        double own = head_softmax(p, z, add, C, row->label), head = 0;
+        double own = vg_cpu__softmax(p, z, add, C, row->label), head = 0;
         double normaliser = (double)z[row->label] + (add ? add[row->label] : 0.0f) - own;
         for (size_t c = 0; c < C; c++) {
             head -= target(t, c, row->label) * ((double)z[c] + (add ? add[c] : 0.0f) - normaliser);
@@ -106,18 +116,30 @@ static soft_targets targets_of(const vg_head_loss *loss, const int32_t *y, size_
     return t;
 }
 
+void vg_cpu__add_losses(vg_backend *backend, const double *losses, const double *right, size_t rows) {
+    vg_loss_totals *totals = &cpu_of(backend)->totals;
+    for (size_t n = 0; n < rows; n++) {
+        totals->loss += losses[n];
+        totals->correct += right[n] > 0;
+        if (!isfinite(losses[n]) && totals->bad_step < 0)
+            totals->bad_step = backend->step.number;
+    }
+    totals->rows += rows;
+}
+
 vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
-    vg_loss_totals *totals = &cpu_of(backend)->totals;
     size_t K = loss->heads * loss->classes, C = loss->classes, rows = logits->n;
+    if (loss->form == VG_LOSS_GATED)
+        return vg_cpu__gated_loss(backend, loss, dlogits, logits, addend, labels);
     const float *z = cpu_tensor_of(logits)->data, *add = addend ? cpu_tensor_of(addend)->data : NULL;
     const float *w = weights ? cpu_tensor_of(weights)->data : NULL;
     const int32_t *y = cpu_tensor_of(labels)->data;
     float *gradient = dlogits ? cpu_tensor_of(dlogits)->data : NULL, *work;
     VG_TRY(vg_cpu__work(backend, rows * (C + 4 + (dlogits ? 0 : K)), &work));
-    /* layout: one double a row, one flag a row, then C floats a row, then K floats a row */
-    double *losses = (double *)work;
-    float *right = work + 2 * rows, *means = work + 4 * rows, *spare = means + rows * C;
+    /* layout: two doubles a row, then C floats a row, then K floats a row */
+    double *losses = (double *)work, *right = losses + rows;
+    float *means = work + 4 * rows, *spare = means + rows * C;
     const bool soft = loss->smoothing > 0 || loss->class_weights;
     const soft_targets t = targets_of(loss, y, rows);
     CPU_PARALLEL
@@ -133,13 +155,7 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor 
                          : row_loss(loss, &row, 1.0f / (float)rows, &good);
         right[n] = good;
     }
-    for (size_t n = 0; n < rows; n++) {
-        totals->loss += losses[n];
-        totals->correct += right[n] > 0;
-        if (!isfinite(losses[n]) && totals->bad_step < 0)
-            totals->bad_step = backend->step.number;
-    }
-    totals->rows += rows;
+    vg_cpu__add_losses(backend, losses, right, rows);
     return VG_OK;
 }
 

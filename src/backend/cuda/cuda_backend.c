@@ -477,6 +477,7 @@ static const vg_backend_ops ops = {
     .linear_forward = vg_cuda__linear_forward,
     .linear_backward_data = vg_cuda__linear_backward_data,
     .linear_backward_weights = vg_cuda__linear_backward_weights,
+    .copy_columns = vg_cuda__copy_columns,
     .loss = vg_cuda__loss,
     .loss_read = vg_cuda__loss_read,
     .block_multiply = vg_cuda__block_multiply,

@@ -186,8 +186,11 @@ vg_status vg_cuda__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_te
                                         const vg_param *w);
 vg_status vg_cuda__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                            const vg_tensor *x, const vg_tensor *dy);
+vg_status vg_cuda__copy_columns(vg_backend *, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at, size_t count);
 vg_status vg_cuda__loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
                         const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_cuda__gated_loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                              const vg_tensor *addend, const vg_tensor *labels);
 vg_status vg_cuda__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_cuda__block_multiply(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
 vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *,

@@ -1,10 +1,12 @@
-/* cuda_loss.c - the loss, and its totals that accumulate on the device. */
-#include "backend/cuda/loss.h"
+/* cuda_loss.c - columns of logits, the loss, and its totals that accumulate on the device. */
+#include "backend/cuda/head_gate.h"
 
 vg_status vg_cuda__loss(vg_backend *b, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                         const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
     cuda_context *c = cuda_of(b);
     unsigned char *work;
+    if (loss->form == VG_LOSS_GATED)
+        return vg_cuda__gated_loss(b, loss, dlogits, logits, addend, labels);
     if ((loss->heads + loss->classes) * sizeof(float) > (size_t)40 << 10)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %zu heads of %zu classes are more than the loss supports",
                              loss->heads, loss->classes);
@@ -34,6 +36,17 @@ vg_status vg_cuda__loss(vg_backend *b, const vg_head_loss *loss, vg_tensor *dlog
     if (dlogits)
         cuda_t(dlogits)->twin_valid = cuda_t(dlogits)->twin != NULL;
     return vg_cuda__launched("loss");
+}
+
+vg_status vg_cuda__copy_columns(vg_backend *b, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at,
+                                size_t count) {
+    const size_t value = sizeof(float);
+    VG_TRY(vg_cuda__writes(b, y));
+    cuda_t(y)->twin_valid = false;
+    return vg_cuda__check(cudaMemcpy2DAsync((float *)cuda_t(y)->data + y_at, cuda_t(y)->row * value,
+                                            (const float *)cuda_t(x)->data + x_at, cuda_t(x)->row * value,
+                                            count * value, x->n, cudaMemcpyDeviceToDevice, cuda_of(b)->stream),
+                          "copying columns");
 }
 
 vg_status vg_cuda__loss_read(vg_backend *b, vg_loss_totals *totals) {

@@ -188,6 +188,7 @@ static const vg_backend_ops ops = {
     .linear_forward = vg_ref__linear_forward,
     .linear_backward_data = vg_ref__linear_backward_data,
     .linear_backward_weights = vg_ref__linear_backward_weights,
+    .copy_columns = vg_ref__copy_columns,
     .loss = vg_ref__loss,
     .loss_read = vg_ref__loss_read,
     .block_multiply = block_multiply,

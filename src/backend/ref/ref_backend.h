@@ -47,8 +47,11 @@ vg_status vg_ref__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_ten
                                        const vg_param *w);
 vg_status vg_ref__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                           const vg_tensor *x, const vg_tensor *dy);
+vg_status vg_ref__copy_columns(vg_backend *, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at, size_t count);
 vg_status vg_ref__loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_ref__gated_loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                             const vg_tensor *addend, const vg_tensor *labels);
 vg_status vg_ref__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_ref__members(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior,
                           const vg_member_rows *rows);

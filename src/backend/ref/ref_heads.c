@@ -1,4 +1,4 @@
-/* ref_heads.c - linear layers, and the cross-entropy of H softmax heads.
+/* ref_heads.c - linear layers, columns of logits, and the cross-entropy of H softmax heads.
  *
  * Mean form:     L_n = 1/H sum_h w_nh (-log p_nh(y)),   dL_n/dz_nh(c) = w_nh / H (p_nh(c) - [c = y])
  * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),         dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),
@@ -8,6 +8,7 @@
  *                dL_n/dz_nh(c) = w_nh / H (p_nh(c) sum_j t_n(j) - t_n(c)), and W = sum_n w(y_n) stands for N
  * Gradients are of the mean over rows: divided by N. */
 #include <math.h>
+#include <string.h>
 
 #include "backend/ref/ref_backend.h"
 
@@ -54,6 +55,15 @@ vg_status vg_ref__linear_backward_weights(vg_backend *backend, vg_block *grad, c
             sum += ref_data(dy)[n * out + o];
         ref_param(grad, bias)[o] = (float)sum;
     }
+    return VG_OK;
+}
+
+vg_status vg_ref__copy_columns(vg_backend *backend, vg_tensor *y, size_t y_at, const vg_tensor *x, size_t x_at,
+                               size_t count) {
+    (void)backend;
+    for (size_t n = 0; n < x->n; n++)
+        memcpy(ref_data(y) + n * vg_shape__size(y->shape) + y_at, ref_data(x) + n * vg_shape__size(x->shape) + x_at,
+               count * sizeof(float));
     return VG_OK;
 }
 
@@ -148,6 +158,8 @@ vg_status vg_ref__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor 
     vg_loss_totals *totals = &((ref_context *)backend->context)->totals;
     size_t K = loss->heads * loss->classes;
     bool targets = loss->smoothing > 0 || loss->class_weights;
+    if (loss->form == VG_LOSS_GATED)
+        return vg_ref__gated_loss(backend, loss, dlogits, logits, addend, labels);
     double sum = row_weight(loss, labels, logits->n);
     for (size_t n = 0; n < logits->n; n++) {
         bool right;

@@ -124,8 +124,26 @@ class WRN:
         return F.linear(x, self.w, self.b)
 
 
+def gate(z, l):
+    """The gated heads Q of logits z (n, heads, classes), with k = softplus(l) + 1e-8 for every class."""
+    p = z.softmax(-1)
+    k = (F.softplus(l) + 1e-8).clamp(1e-3, 1e3)
+    mean, spread = p.mean(1), p.std(1, unbiased=False)
+    gamma = (1 - torch.exp(-mean / (k * (spread + 1e-8)))).clamp(min=1e-8)
+    gated = p * gamma[:, None]
+    whole = gated.sum(-1, keepdim=True)
+    return torch.where(whole > 1e-8, gated / whole, p)
+
+
+def gated_loss(z, labels, l):
+    own = gate(z, l).mean(1).gather(1, labels[:, None])
+    return -own.clamp(min=1e-8).log().mean()
+
+
 def loss_of(net, x, labels, form, weights=None):
     z = net.logits(x).reshape(len(labels), net.heads, net.classes)
+    if form == "gated":
+        return gated_loss(z, labels, net.l)
     logp = F.log_softmax(z, -1)
     own = logp.gather(2, labels[:, None, None].expand(-1, net.heads, 1))[..., 0]
     if form == "mixture":
@@ -150,6 +168,34 @@ def batch(shape, n, classes, salt):
     return x, labels
 
 
+def gated(rows, heads, classes, spread, sharpness, level):
+    """The gated loss of given logits: heads that differ by `spread` around rows as sharp as `sharpness`."""
+    row = fill(rows * classes, 21, sharpness).astype(np.float32).reshape(rows, 1, classes)
+    z = (fill(rows * heads * classes, 22, spread).astype(np.float32).reshape(rows, heads, classes) + row).astype(np.float64)
+    z = torch.tensor(z, requires_grad=True)
+    l = torch.tensor((fill(classes, 23, 2.0) + level).astype(np.float32).astype(np.float64), requires_grad=True)
+    labels = torch.tensor(((fill(rows, 24) + 0.5) * classes).astype(np.int64))
+    loss = gated_loss(z, labels, l)
+    loss.backward()
+    return {
+        "rows": rows,
+        "heads": heads,
+        "classes": classes,
+        "spread": spread,
+        "sharpness": sharpness,
+        "l": level,
+        "loss": loss.item(),
+        "correct": int((gate(z, l).mean(1).argmax(1) == labels).sum()),
+        "logits": summary(z.grad),
+        "l gradient": summary(l.grad),
+    }
+
+
+def with_gate(net):
+    net.l = net.params.add("gate.l", (net.classes,), "bias")
+    return net
+
+
 def case(make, shape, n, classes, form):
     net = make()
     x, labels = batch(shape, n, classes, 1)
@@ -164,15 +210,15 @@ def case(make, shape, n, classes, form):
     return result
 
 
-def adam(make, shape, n, classes, rate, steps=10):
+def adam(make, shape, n, classes, rate, steps=10, form="mean"):
     net = make()
-    optimiser = torch.optim.Adam(net.params.tensors, lr=rate, weight_decay=1e-5)
+    optimiser = torch.optim.Adam(net.params.tensors, lr=rate, weight_decay=1e-5 if form == "mean" else 0)
     losses = []
     start = [t.detach().clone() for t in net.params.tensors]
     for i in range(steps):
         x, labels = batch(shape, n, classes, 1000 + 10 * i)
         optimiser.zero_grad()
-        loss = loss_of(net, x, labels, "mean")
+        loss = loss_of(net, x, labels, form)
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
@@ -199,6 +245,17 @@ json.dump(
         "wrn mixture": case(wrn, (3, 32, 32), 8, 10, "mixture"),
         "cnn adam": adam(cnn, (1, 28, 28), 8, 10, 1e-5),
         "wrn adam": adam(wrn, (3, 32, 32), 8, 10, 1e-4),
+        "cnn gated": case(lambda: with_gate(cnn()), (1, 28, 28), 8, 10, "gated"),
+        "wrn gated": case(lambda: with_gate(wrn()), (3, 32, 32), 8, 10, "gated"),
+        "wrn gated adam": adam(lambda: with_gate(wrn()), (3, 32, 32), 8, 10, 1e-4, form="gated"),
+        "gated loss": {
+            "start": gated(32, 5, 10, 1.0, 1.0, 0.0),
+            "in training": gated(32, 20, 10, 2.0, 8.0, 0.0),
+            "certain": gated(32, 5, 10, 2.0, 16.0, 1.0),
+            "heads nearly alike": gated(32, 100, 10, 0.0625, 8.0, 2.0),
+            "small k": gated(32, 5, 7, 4.0, 4.0, -2.0),
+            "large k": gated(32, 3, 40, 4.0, 4.0, 12.0),
+        },
     },
     sys.stdout,
     indent=1,
