@@ -117,12 +117,119 @@ def test_labels_of_another_size(p: np.ndarray[Any, Any]) -> None:
         vargate.score(p, axes="NMCHW", labels=np.zeros((N, H), int))
 
 
-def test_labels(p: np.ndarray[Any, Any]) -> None:
+@pytest.fixture(scope="module")
+def maps() -> np.ndarray[Any, Any]:
+    """Label maps, of which a corner of the first image is left out."""
     labels = np.random.default_rng(1).integers(0, C, (N, H, W))
-    a = vargate.evaluate(p, labels, axes="NMCHW")
-    b = vargate.evaluate(p.transpose(0, 3, 4, 1, 2).reshape(-1, M, C), labels.reshape(-1))
-    assert a.accuracy == b.accuracy
-    assert a.to_dict() == b.to_dict()
+    labels[0, :2, :7] = 255
+    return labels
+
+
+def close(a: Any, b: Any) -> None:
+    """Figures equal to 1e-12, key by key of those that both have."""
+    if isinstance(a, dict):
+        for key in a.keys() & b.keys():
+            close(a[key], b[key])
+    elif isinstance(a, list):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            close(one, other)
+    elif isinstance(a, float):
+        assert a == pytest.approx(b, abs=1e-12, rel=1e-12), (a, b)
+    else:
+        assert a == b
+
+
+def test_evaluation(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
+    """As the flat sites, with what only images have."""
+    keep = maps.reshape(-1) != 255
+    flat = np.ascontiguousarray(p.transpose(0, 3, 4, 1, 2)).reshape(-1, M, C)
+    want = vargate.evaluate(flat[keep], maps.reshape(-1)[keep]).to_dict()
+    found = vargate.evaluate(p, maps, axes="NMCHW", ignore=255)
+    ours = found.to_dict()
+    assert set(want) < set(ours)
+    # Whether the ECE or a lead are chance needs independent rows, which sites are not.
+    tested = ("ece_expected", "ece_p_value", "ece_debiased", "lead", "notes", "findings", "best")
+    close({key: value for key, value in want.items() if key not in tested}, ours)
+    assert found.measures.keys() == want["measures"].keys()
+    assert (found.sites, found.ignored) == ((N, H, W), 14)
+    pred = flat.mean(axis=1, dtype=np.float64).argmax(axis=1).reshape(N, H, W)
+    for c, row in enumerate(found.per_class):
+        hit, either = (pred == c) & (maps == c), ((pred == c) & (maps != 255)) | (maps == c)
+        assert row.iou == pytest.approx(hit.sum() / either.sum(), abs=1e-12)
+    assert found.miou == pytest.approx(np.mean([row.iou or 0 for row in found.per_class]), abs=1e-12)
+    gmu = vargate.score(p, axes="NMCHW").map("gmu")
+    for i, image in enumerate(found.images):
+        inside = maps[i] != 255
+        assert (image.sites, image.accuracy) == (inside.sum(), pytest.approx((pred[i] == maps[i])[inside].mean()))
+        assert image.median == pytest.approx(np.median(gmu[i][inside]), abs=1e-12)
+    assert len(found.to_pandas("images")) == N
+    assert f"sites of {N} images" in str(found)
+    assert "miou" in str(found)
+
+
+def test_evaluation_of_any_source(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    want = vargate.evaluate(p, maps, axes="NMCHW", ignore=255, classes=list("abcde")).to_dict()
+    np.save(tmp_path / "p.npy", p)
+    np.save(tmp_path / "y.npy", maps.astype(np.uint8))
+    np.savez(tmp_path / "both.npz", P=p, L=maps)
+    sources: list[tuple[Any, Any, str]] = [
+        (tmp_path / "p.npy", tmp_path / "y.npy", "NMCHW"),
+        (str(tmp_path / "p.npy"), maps, "NMCHW"),
+        (tmp_path / "both.npz", None, "NMCHW"),
+        ([p[:, m] for m in range(M)], maps, "NCHW"),
+        ([p[:, m].transpose(1, 2, 0, 3) for m in range(M)], maps, "CHNW"),
+        (p.transpose(4, 1, 0, 2, 3), maps, "WMNCH"),
+    ]
+    for source, labels, axes in sources:
+        assert vargate.evaluate(source, labels, axes=axes, ignore=255, classes=list("abcde")).to_dict() == want
+    torch = pytest.importorskip("torch")
+    tensors = [torch.from_numpy(p[:, m].copy()) for m in range(M)]
+    assert (
+        vargate.evaluate(tensors, torch.from_numpy(maps), axes="NCHW", ignore=255, classes=list("abcde")).to_dict()
+        == want
+    )
+    halves = vargate.evaluate(torch.from_numpy(p).to(torch.bfloat16), maps, axes="NMCHW", ignore=255, renormalise=True)
+    assert halves.accuracy == pytest.approx(want["accuracy"], abs=0.02)
+    one = vargate.evaluate([p[0, m] for m in range(M)], maps[0], axes="CHW", ignore=255)
+    assert (one.sites, len(one.images)) == ((1, H, W), 1)
+
+
+def test_evaluation_options(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
+    z, flat = np.log(p), np.log(np.ascontiguousarray(p.transpose(0, 3, 4, 1, 2)).reshape(-1, M, C))
+    how: dict[str, Any] = {"logits": True, "temperature": [1, 2, 1, 1.5], "k": [0.5, 1], "measures": "tu,gtu@1"}
+    maps = np.where(maps == 255, 0, maps)
+    found = vargate.evaluate(z, maps, axes="NMCHW", coverages=[0.5], bins=7, threads=1, **how)
+    want = vargate.evaluate(flat, maps.reshape(-1), coverages=[0.5], bins=7, **how)
+    assert list(found.measures) == ["tu", "gtu@1"]
+    close({name: row.to_dict() for name, row in want.measures.items()}, found.to_dict()["measures"])
+    assert found.ece == pytest.approx(want.ece, abs=1e-12)
+    assert list(found.rule) == ["0.5", "1"]
+    scores = vargate.score(p, axes="NMCHW")
+    assert vargate.evaluate(scores, maps, ignore=0).n == (maps != 0).sum()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"labels": None}, r"labels are needed: label maps \(3, 6, 20\)"),
+        ({"ignore": None}, r"^labels: label 255 of site 0 is outside 0..4; .*ignore=255"),
+        ({"ignore": 1.5}, "ignore is 1.5, expected a whole number"),
+        ({"extra": {"mine": np.zeros((N, H, W))}}, "extra: images are ranked by our measures"),
+        ({"labels": np.full((N, H, W), 255)}, "^p: every site is left out by ignore=255"),
+        ({"labels": np.zeros((N, H), int)}, r"labels has shape \(3, 6\), but the predictions have sites"),
+        ({"multilabel": True}, "ignore is a label of maps; multilabel=True has none"),
+        ({"measures": "nope"}, "measures: unknown 'nope'"),
+    ],
+)
+def test_evaluation_refuses(
+    p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any], change: dict[str, Any], says: str
+) -> None:
+    given: dict[str, Any] = {"labels": maps, "ignore": 255, "axes": "NMCHW", **change}
+    with pytest.raises((ValueError, TypeError), match=says):
+        vargate.evaluate(p, **given)
+    with pytest.raises(ValueError, match="ignore leaves out sites of images: name their axes"):
+        vargate.evaluate(p[:, :, :, 0, 0], np.zeros(N, int), ignore=255)
 
 
 def test_scorer_and_calibrate(p: np.ndarray[Any, Any]) -> None:

@@ -150,6 +150,16 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_measure_info_at": (POINTER(_structs.MeasureInfo), [c_size_t]),
     "vg_fields_parse": (c_int, [POINTER(c_uint32), c_char_p]),
     "vg_fields_word": (c_char_p, [c_size_t]),
+    "vg_evaluate_file": (
+        c_int,
+        [
+            POINTER(POINTER(_workflow_structs.EvaluationResult)),
+            c_char_p,
+            POINTER(_workflow_structs.InputOptions),
+            POINTER(_workflow_structs.EvaluateFileOptions),
+        ],
+    ),
+    "vg_evaluation_result_free": (None, [POINTER(_workflow_structs.EvaluationResult)]),
     "vg_score_set_finish": (c_int, [POINTER(_P), POINTER(_workflow_structs.ScoreSet), _P]),
     "vg_score_result_json": (c_int, [POINTER(_P), _P]),
     "vg_score_result_free": (None, [_P]),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array, View, as_view, named_order
 
-__all__ = ["Sites", "as_sites", "flat_labels"]
+__all__ = ["Sites", "as_sites", "flat_labels", "site_axes"]
 
 _ITEM_SIZES = {_native.F32: 4, _native.F64: 8, _native.F16: 2, _native.BF16: 2}
 
@@ -26,6 +26,11 @@ def _letters(p: Any, axes: str | None) -> str | None:
     """The axes where they are those of images; None: samples have one axis."""
     order = axes or named_order(p) or ""
     return order if set("HWD") & set(order) else None
+
+
+def site_axes(p: Any, axes: str | None) -> str | None:
+    """The axes of images or volumes in an array, a list with one array a member, or a file; None: of samples."""
+    return _letters(p[0] if _is_list(p) else p, axes)
 
 
 class Sites:
@@ -129,8 +134,7 @@ def _as_array(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtyp
 def as_sites(p: Any, axes: str | None, name: str = "p") -> Sites | None:
     """The sites of images or volumes: one array with these `axes` (or dims that name them), or a list with one array a
     member, whose axes have no M. None where `axes` are those of samples."""
-    several = _is_list(p)
-    letters = _letters(p[0] if several else p, axes)
+    several, letters = _is_list(p), site_axes(p, axes)
     if letters is None:
         return None
     if not several:

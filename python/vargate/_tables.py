@@ -103,8 +103,12 @@ def evaluation_table(e: Evaluation, what: str) -> pd.DataFrame:
         if e.confusion is None:
             raise ValueError("there is no confusion matrix: labels of a multilabel set are not exclusive")
         return pd.DataFrame(e.confusion, index=names.rename("true"), columns=names.rename("predicted"))
+    if what == "images":
+        if e.sites is None:
+            raise ValueError("there are no images: name their axes, evaluate(p, labels, axes='NMCHW')")
+        return pd.DataFrame([vars(row) for row in e.images]).rename_axis("image")
     if what != "measures":
-        raise ValueError(f"what is {what!r}, expected one of 'measures', 'classes', 'confusion'")
+        raise ValueError(f"what is {what!r}, expected one of 'measures', 'classes', 'confusion', 'images'")
     figures = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
     table = pd.DataFrame({name: {f: getattr(row, f) for f in figures} for name, row in e.measures.items()}).T
     for name, row in e.measures.items():

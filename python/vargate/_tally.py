@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_labels, reals, whole
+from ._arrays import as_integers, as_labels, reals, whole
 from ._measures import FILE_ORDER, GROUPS, MEASURES, is_certainty
 from ._options import ScoringOptions, ThreadedOptions, words
 from ._predictions import Predictions
@@ -21,7 +21,7 @@ from ._score import score
 from .scores import Float64, Scores
 
 __all__ = ["as_scores", "certain_names", "chosen_columns", "extra_columns", "measure_list", "number", "points"]
-__all__ += ["rows_of", "tally"]
+__all__ += ["rows_of", "tally", "without_ignored"]
 
 
 def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *, wanted: str = "all") -> Scores:
@@ -39,6 +39,19 @@ def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *,
         return p
     packed = as_labels(labels, (p.n, p.m, p.c), p.multilabel, classes=p.classes)
     return p._but(labels=packed)
+
+
+def without_ignored(s: Any, labels: Any, ignore: int) -> tuple[Scores, npt.NDArray[np.int64]]:
+    """Scores of images and their label maps without the sites whose label is `ignore`."""
+    if not isinstance(s, Scores) or s.sites is None:
+        raise ValueError("ignore leaves out sites of images: name their axes, axes='NMCHW'")
+    if labels is None:
+        raise ValueError("labels are needed: label maps of the images, with ignore among the labels")
+    flat = as_integers(np.asarray(labels), "labels").reshape(-1)
+    if len(flat) != s.n:
+        raise ValueError(f"labels has shape {np.shape(labels)}, but the predictions have sites {s.sites}")
+    keep = flat != whole(ignore, "ignore", -(2**63))
+    return s[keep], flat[keep]
 
 
 def chosen_columns(columns: dict[str, Float64], measures: str | Sequence[str] | None) -> dict[str, Float64]:

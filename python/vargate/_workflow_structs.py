@@ -5,14 +5,16 @@ from __future__ import annotations
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
-from ._evaluate_structs import Evaluation, OodRow
+from ._evaluate_structs import Evaluation, Finding, OodRow
 from ._structs import ScoreOptions, ScoreSummary, Verdict
 
 __all__ = [
     "RECIPE_ROOM",
     "SIZES",
     "EpochMetrics",
+    "EvaluateFileOptions",
     "EvaluationResult",
+    "ImageRow",
     "InputOptions",
     "Job",
     "JobFn",
@@ -219,6 +221,40 @@ class ScoreSet(Structure):
     ]
 
 
+class EvaluateFileOptions(Structure):
+    """vg_evaluate_file_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("bins", c_size_t),
+        ("resamples", c_size_t),
+        ("seed", ctypes.c_uint64),
+        ("confidence", c_double),
+        ("coverages", POINTER(c_double)),
+        ("coverage_count", c_size_t),
+        ("risks", POINTER(c_double)),
+        ("risk_count", c_size_t),
+        ("curve_points", c_size_t),
+        ("job", Job),
+    ]
+
+
+class ImageRow(Structure):
+    """vg_image_row"""
+
+    _fields_ = [
+        ("sites", c_ulonglong),
+        ("errors", c_ulonglong),
+        ("abstained", c_ulonglong),
+        ("accuracy", c_double),
+        ("abstained_share", c_double),
+        ("mean", c_double),
+        ("max", c_double),
+        ("median", c_double),
+        ("p95", c_double),
+    ]
+
+
 class EvaluationResult(Structure):
     """vg_evaluation_result"""
 
@@ -237,12 +273,12 @@ class EvaluationResult(Structure):
         ("brief", c_void_p),
         ("verdict", c_void_p),
         ("finding_count", c_size_t),
-        ("findings", c_void_p),
-        ("class_names", c_void_p),
+        ("findings", POINTER(Finding)),
+        ("class_names", POINTER(c_char_p)),
         ("sites", c_size_t * 4),
         ("image_count", c_size_t),
         ("ignored", c_ulonglong),
-        ("images", c_void_p),
+        ("images", POINTER(ImageRow)),
         ("image_order", c_void_p),
     ]
 
@@ -348,7 +384,9 @@ class RunResult(Structure):
 # As in `_structs`.
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
+    EvaluateFileOptions: 96,
     EvaluationResult: 184,
+    ImageRow: 72,
     InputOptions: 144,
     Job: 16,
     JobMessage: 40,

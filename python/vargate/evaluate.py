@@ -12,185 +12,47 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import real, whole
+from ._figures import (
+    RANKING,
+    ClassFigures,
+    Finding,
+    ImageFigures,
+    Interval,
+    LabelFigures,
+    Lead,
+    Points,
+    Ranking,
+    ReliabilityBin,
+    RuleFigures,
+    intervals_of,
+)
 from ._options import ScoringOptions, compared, show_options, thread_count
 from ._score import score
+from ._sites import site_axes
 from ._summary import Verdict, judge
-from ._tally import as_scores, certain_names, chosen_columns, extra_columns, measure_list, number, points, tally
+from ._tally import (
+    as_scores,
+    certain_names,
+    chosen_columns,
+    extra_columns,
+    measure_list,
+    number,
+    points,
+    tally,
+    without_ignored,
+)
 from .scores import Scores
 
 if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Unpack
 
-__all__ = ["ClassFigures", "Evaluation", "Finding", "LabelFigures", "Lead", "Ranking", "ReliabilityBin", "RuleFigures"]
-__all__ += ["evaluate"]
-
-Interval = tuple[float, float]
-Points = dict[str, Interval]
+__all__ = ["RANKING", "ClassFigures", "Evaluation", "Finding", "ImageFigures", "Interval", "LabelFigures", "Lead"]
+__all__ += ["Ranking", "ReliabilityBin", "RuleFigures", "best_of", "evaluate", "evaluation_of"]
 
 _WHOLE = ["accuracy", "f1_macro", "f1_micro", "subset_accuracy"]
 _WHOLE += ["ece", "ece_macro", "ece_adaptive", "ece_classwise", "mce", "nll", "brier"]
 _MULTILABEL_ONLY = ("f1_micro", "subset_accuracy", "ece_macro")
-RANKING = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
-
-
-def _intervals(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:
-    return {name: [number(low), number(high)] for name, (low, high) in intervals.items()}
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """What one measure is worth for telling errors from correct predictions. NaN: undefined."""
-
-    aurc: float
-    eaurc: float
-    augrc: float
-    error_auroc: float
-    error_aupr: float
-    risk_at_coverage: dict[str, float]
-    coverage_at_risk: dict[str, float]
-    curve: list[float] | None = None
-    intervals: dict[str, Interval] | None = None
-    risk_intervals: Points | None = None
-    coverage_intervals: Points | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {name: number(getattr(self, name)) for name in RANKING}
-        out["risk_at_coverage"] = {name: number(value) for name, value in self.risk_at_coverage.items()}
-        out["coverage_at_risk"] = {name: number(value) for name, value in self.coverage_at_risk.items()}
-        if self.curve is not None:
-            out["curve"] = [number(value) for value in self.curve]
-        if self.intervals is not None:
-            out["intervals"] = dict(_intervals(self.intervals))
-            out["intervals"]["risk_at_coverage"] = _intervals(self.risk_intervals or {})
-            out["intervals"]["coverage_at_risk"] = _intervals(self.coverage_intervals or {})
-        return out
-
-
-@dataclass(frozen=True)
-class RuleFigures:
-    """The decision rule at one k."""
-
-    coverage: float
-    accuracy: float
-    kept: int
-    kept_errors: int
-    abstained: int
-    abstained_errors: int
-    abstained_correct: int
-    abstained_by_label: list[int] | None
-    abstained_by_prediction: list[int] | None
-    intervals: dict[str, Interval] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"coverage": number(self.coverage), "accuracy": number(self.accuracy)}
-        for name in ("kept", "kept_errors", "abstained", "abstained_errors", "abstained_correct"):
-            out[name] = getattr(self, name)
-        for name in ("abstained_by_label", "abstained_by_prediction"):
-            if getattr(self, name) is not None:
-                out[name] = getattr(self, name)
-        if self.intervals is not None:
-            out["intervals"] = _intervals(self.intervals)
-        return out
-
-
-@dataclass(frozen=True)
-class ClassFigures:
-    """One class against the rest, or one label's positive outcome."""
-
-    support: int
-    predicted: int
-    true_positive: int
-    precision: float
-    recall: float
-    f1: float
-    mean_uncertainty: float | None = None  # of a class: the mean of Evaluation.class_measure
-    abstained: int | None = None  # of a class: at the first k of the rule
-    intervals: dict[str, Interval] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {name: getattr(self, name) for name in ("support", "predicted", "true_positive")}
-        out |= {name: number(getattr(self, name)) for name in ("precision", "recall", "f1")}
-        if self.mean_uncertainty is not None:
-            out["mean_uncertainty"] = number(self.mean_uncertainty)
-        if self.abstained is not None:
-            out["abstained"] = self.abstained
-        if self.intervals is not None:
-            out["intervals"] = _intervals(self.intervals)
-        return out
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What the figures say about one question, in plain words (docs/evaluation.md lists the verdicts)."""
-
-    about: Literal["diversity", "calibration", "measure", "abstaining"]
-    verdict: str
-    choice: str | None
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        out = {"about": self.about, "verdict": self.verdict, "choice": self.choice, "text": self.text}
-        return {name: value for name, value in out.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class Lead:
-    """The measure of largest error AUROC against TU, or the second best where TU leads: DeLong's paired test, or the
-    paired bootstrap under ``bootstrap=``, and its p-value corrected for the pick of the leader."""
-
-    leader: str
-    rival: str | None = None
-    difference: float = np.nan
-    interval: Interval = (np.nan, np.nan)
-    p_value: float = np.nan
-    p_corrected: float = np.nan
-
-    def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"leader": self.leader}
-        if self.rival is not None:
-            out |= {"rival": self.rival, "difference": number(self.difference)}
-            out |= {"interval": [number(end) for end in self.interval]}
-            out |= {"p_value": number(self.p_value), "p_corrected": number(self.p_corrected)}
-        return out
-
-
-@dataclass(frozen=True)
-class ReliabilityBin:
-    """One bar of the reliability diagram; means are NaN in an empty bin."""
-
-    low: float
-    high: float
-    count: int
-    confidence: float
-    accuracy: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "low": number(self.low),
-            "high": number(self.high),
-            "count": self.count,
-            "confidence": number(self.confidence),
-            "accuracy": number(self.accuracy),
-        }
-
-
-@dataclass(frozen=True)
-class LabelFigures:
-    """One label of a multilabel evaluation."""
-
-    positive: ClassFigures
-    accuracy: float
-    ece: float
-    nll: float
-    brier: float
-    measures: dict[str, Ranking]
-
-    def to_dict(self) -> dict[str, Any]:
-        out = self.positive.to_dict()
-        out |= {name: number(getattr(self, name)) for name in ("accuracy", "ece", "nll", "brier")}
-        out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +67,9 @@ class Evaluation:
     what a reader of the figures must know. `findings` says in plain words whether the ensemble is diverse and
     calibrated, which measure to use for errors and whether its lead is noise (`lead`), and what abstaining buys.
     `classes` are the names of the classes, where they were given.
+
+    Of label maps every site is a row: `sites` is their shape (N, H, W), `ignored` counts those left out, `miou` is the
+    mean intersection over union, and `images` has a row for each image.
     """
 
     n: int
@@ -244,6 +109,10 @@ class Evaluation:
     findings: tuple[Finding, ...] = ()
     lead: Lead | None = None
     class_measure: str | None = None
+    miou: float = np.nan
+    sites: tuple[int, ...] | None = None
+    ignored: int = 0
+    images: tuple[ImageFigures, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of ``vargate evaluate --json`` but for ``schema``, ``command`` and ``file``."""
@@ -255,7 +124,7 @@ class Evaluation:
             out[name] = number(getattr(self, name))
         out |= {"mce_rows": self.mce_rows, "errors": self.errors}
         if self.intervals is not None:
-            out["intervals"] = _intervals(self.intervals)
+            out["intervals"] = intervals_of(self.intervals)
             out |= {"bootstrap": self.bootstrap, "confidence": self.confidence, "seed": self.seed}
         out["notes"] = list(self.notes)
         out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
@@ -273,20 +142,25 @@ class Evaluation:
         out["reliability"] = [row.to_dict() for row in self.reliability]
         if self.per_label:
             out["per_label"] = [row.to_dict() for row in self.per_label]
+        if self.sites is not None:
+            out |= {"miou": number(self.miou), "sites": list(self.sites), "ignored": self.ignored}
+            out["images"] = [row.to_dict() for row in self.images]
         out["findings"] = [finding.to_dict() for finding in self.findings]
         return out
 
-    def to_pandas(self, what: Literal["measures", "classes", "confusion"] = "measures") -> pd.DataFrame:
+    def to_pandas(self, what: Literal["measures", "classes", "confusion", "images"] = "measures") -> pd.DataFrame:
         """One row a measure; or one row a class, or the confusion matrix (rows true, columns predicted), by the names
-        of the classes where they were given."""
+        of the classes where they were given; or of label maps one row an image."""
         from ._tables import evaluation_table
 
         return evaluation_table(self, what)
 
     def __str__(self) -> str:
-        lines = [f"{self.n} samples, {self.m} members, {self.c} classes"]
+        unit = "samples" if self.sites is None else f"sites of {len(self.images)} images"
+        lines = [f"{self.n} {unit}, {self.m} members, {self.c} classes"]
+        named = [*_WHOLE, "miou"]
         lines.append(
-            ", ".join(f"{name} {getattr(self, name):.4g}" for name in _WHOLE if not np.isnan(getattr(self, name)))
+            ", ".join(f"{name} {getattr(self, name):.4g}" for name in named if not np.isnan(getattr(self, name)))
         )
         lines += self.notes
         lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in RANKING))
@@ -384,6 +258,7 @@ def _classes(e: Any) -> list[ClassFigures]:
                 more.uncertainty,
                 more.abstained if e.rule_count else None,
                 _ends(more, ("recall", "precision")) if e.resamples else None,
+                None if np.isnan(e.miou.value) else more.iou,
             )
         )
     return out
@@ -478,6 +353,7 @@ def evaluation_of(
         findings=_findings(e, judge(figures, e.rows - e.errors, e.rows) if figures is not None else None),
         lead=_lead(e),
         class_measure=e.measures[e.class_measure].name.decode() if e.class_measure < e.measure_count else None,
+        miou=e.miou.value,
     )
 
 
@@ -495,6 +371,7 @@ def evaluate(
     threads: int | None = None,
     extra: Mapping[str, Any] | None = None,
     extra_certainty: str | Collection[str] = (),
+    ignore: int | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> Evaluation:
     """Accuracy, calibration, selective prediction and error detection.
@@ -503,9 +380,11 @@ def evaluate(
     ----------
     p : Scores or array_like (N, M, C)
         Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean``
-        and ``std``.
-    labels : array_like of int
-        True classes (N,), or 0/1 (N, C) in multilabel mode. May be left out when the scores have them.
+        and ``std``. Images and volumes (``axes="NMCHW"``; an array, a list with one array a member, or a file) are
+        evaluated site by site in memory that does not grow with their number; the file is read where it lies.
+    labels : array_like of int, or path
+        True classes (N,), 0/1 (N, C) in multilabel mode, or label maps (N, H, W) of images. May be left out when the
+        scores, or the file, have them.
     bins : int
         Of the calibration errors.
     bootstrap : int
@@ -519,6 +398,8 @@ def evaluate(
     extra : mapping of names to array_like (N,), or (N, C) in multilabel mode, optional
         Values of your own that are ranked beside the measures, larger where less certain; for those named in
         `extra_certainty` larger where more certain.
+    ignore : int, optional
+        Of label maps: the label of sites that are left out of every figure, often 255.
     **scoring
         Options of `score`. ``measures`` says what is ranked, also of scores: ``"gtu@1"`` that one alone.
 
@@ -535,6 +416,13 @@ def evaluate(
     >>> e.accuracy, e.measures["gmu"].aurc
     (1.0, 0.0)
     """
+    if site_axes(p, scoring.get("axes")) is not None:
+        from ._images import Asked, evaluate_images  # which makes an Evaluation
+
+        asked_for = Asked(bins, bootstrap, seed, confidence, tuple(coverages), tuple(risks), curve, threads, ignore)
+        return evaluate_images(p, labels, asked_for, extra, scoring)
+    if ignore is not None:
+        p, labels = without_ignored(p, labels, ignore)
     if not isinstance(p, Scores):
         logits = scoring.get("logits", getattr(p, "logits", False))
         scoring.setdefault("measures", compared(bool(logits)))

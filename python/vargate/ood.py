@@ -11,12 +11,13 @@ import numpy as np
 
 from . import _native
 from ._arrays import real, whole
+from ._figures import Interval, intervals_of
 from ._measures import is_certainty
 from ._options import ScoringOptions, ThreadedOptions, compared, show_options, thread_count
 from ._predictions import Predictions
 from ._score import score
 from ._tally import certain_names, chosen_columns, extra_columns, measure_list, number
-from .evaluate import Interval, _ends, _intervals, best_of
+from .evaluate import _ends, best_of
 from .scores import Float64, Scores
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class OodFigures:
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {name: number(getattr(self, name)) for name in _FIGURES}
         if self.intervals is not None:
-            out["intervals"] = _intervals(self.intervals)
+            out["intervals"] = intervals_of(self.intervals)
         return out
 
 
