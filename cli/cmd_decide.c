@@ -32,6 +32,8 @@ static const option_entry own_entries[] = {
      1e-9, 0.999999},
     {"refer-above", 0, OPTION_REAL, PLACE(how.refer_above), "S", NULL,
      "of images: refer one to a person where more than the share S of its sites abstain", 0, 1},
+    OPTION_MAPS(PLACE(how.maps)),
+    OPTION_PICTURES(PLACE(how.pictures)),
     {"policy", 0, OPTION_TEXT, PLACE(policy.file), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
     {"save", 0, OPTION_TEXT, PLACE(how.save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(how.output), "FILE", NULL,

@@ -2,7 +2,8 @@
 #include "cli.h"
 
 typedef struct score_values {
-    const char *output;
+    const char *output, *maps;
+    size_t pictures;
     bool json, force;
     int device;
 } score_values;
@@ -14,6 +15,8 @@ static const option_entry own_entries[] = {
      0, 0},
     OPTION_FORCE(offsetof(score_values, force)),
     {"json", 0, OPTION_FLAG, offsetof(score_values, json), NULL, NULL, "print the summary as JSON (with -o too)", 0, 0},
+    OPTION_MAPS(offsetof(score_values, maps)),
+    OPTION_PICTURES(offsetof(score_values, pictures)),
     {"device", 0, OPTION_CHOICE, offsetof(score_values, device), SCORE_DEVICE_WORDS, "cpu",
      "where to compute; auto: on a GPU where there is one", 0, 0},
 };
@@ -72,6 +75,8 @@ static int score(score_work *work, const file_list *list, const char *path) {
     if (code != CLI_OK)
         return code;
     how.force = own->force;
+    how.maps = own->maps;
+    how.pictures = own->pictures;
     how.summary = !own->output || own->json;
     how.job = console_job_writing(&state, own->output);
     code = console_status(vg_score_file(&result, path, &work->request.input, &how));
@@ -89,6 +94,8 @@ static int score_all(score_work *work, const file_list *list) {
     int code = work->own->output && (work->several || file_list_is_folder(work->own->output))
                    ? file_list_check(list, work->own->output)
                    : CLI_OK;
+    if (code == CLI_OK && work->own->maps && work->several)
+        code = console_usage("--maps takes one prediction file, found %zu", list->count);
     if (code == CLI_OK && work->own->json && output_is_standard(work->own->output))
         code = console_usage("--json and -o - both write to standard output");
     if (code != CLI_OK)

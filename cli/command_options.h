@@ -66,6 +66,11 @@ typedef struct option_group {
 #define OPTION_BOOTSTRAP(place, resamples, help) {"bootstrap", 0, OPTION_COUNT, place, "R", resamples, help, 0, 1000000}
 #define OPTION_SEED(place) {"seed", 0, OPTION_COUNT, place, "S", "1", "seed of the bootstrap", 0, 9007199254740992.0}
 #define OPTION_CONFIDENCE(place) {"confidence", 0, OPTION_REAL, place, "P", "0.95", "of the intervals", 0.5, 0.999999}
+#define OPTION_MAPS(place)                                                                                             \
+    {"maps", 0, OPTION_TEXT, place, "DIR", NULL,                                                                       \
+     "of images: write maps (N, H, W) as .npy, and as .png with a colour bar or a legend", 0, 0}
+#define OPTION_PICTURES(place)                                                                                         \
+    {"pictures", 0, OPTION_COUNT, place, "COUNT", "20", "images that --maps draws, the first ones", 0, 1000000}
 #define OPTION_FORCE(place) {"force", 0, OPTION_FLAG, place, NULL, NULL, OUTPUT_FORCE_HELP, 0, 0}
 #define OPTION_FORCE_SWITCH(place) {"force", 0, OPTION_SWITCH, place, NULL, NULL, OUTPUT_FORCE_HELP, 0, 0}
 #define OPTION_THREADS(place, help) {"threads", 't', OPTION_UNSIGNED, place, "T", "0", help, 0, 4096}

@@ -78,9 +78,11 @@ typedef struct vg_decide_options {
      * .jsonl of vg_sets_file. The policy is then NULL, and `input` is not read. The stream must not outlive them. */
     vg_sets *sets;
     double refer_above; /* of images: refer one to a person whose abstained share of sites is larger; NaN: none */
+    const char *maps;   /* of images: folder for maps of pred, decision, gmu and snr; as in vg_score_file_options */
+    size_t pictures;
 } vg_decide_options;
 #define VG_DECIDE_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL, NAN }
+    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL, NAN, NULL, 20}
 
 /* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
 typedef struct vg_decide_result {

@@ -167,9 +167,12 @@ typedef struct vg_score_file_options {
     int force;          /* replace an output that vargate did not write */
     int summary;        /* statistics of every measure, counts of decisions and the verdict in the result */
     vg_job job;
+    /* Of images: folder for maps of measures, predictions and decisions, as .npy (N, H, W) and as PNG pictures of the
+     * first `pictures` images (docs/cli.md); NULL: none. */
+    const char *maps;
+    size_t pictures;
 } vg_score_file_options;
-#define VG_SCORE_FILE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT }
+#define VG_SCORE_FILE_OPTIONS_INIT {sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT, NULL, 20}
 
 /* Over the samples; quantiles as NumPy's: linear between neighbours. NaN when any value is NaN. */
 typedef struct vg_column_stats {

@@ -196,7 +196,15 @@ class InputOptions(Structure):
 class ScoreFileOptions(Structure):
     """vg_score_file_options"""
 
-    _fields_ = [("struct_size", c_size_t), ("output", c_char_p), ("force", c_int), ("summary", c_int), ("job", Job)]
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("output", c_char_p),
+        ("force", c_int),
+        ("summary", c_int),
+        ("job", Job),
+        ("maps", c_char_p),
+        ("pictures", c_size_t),
+    ]
 
 
 class ScoreSet(Structure):
@@ -400,7 +408,7 @@ SIZES: dict[type[Structure], int] = {
     PredictionOptions: 88,
     RunRecipeOptions: 96,
     RunResult: 1200,
-    ScoreFileOptions: 40,
+    ScoreFileOptions: 56,
     ScoreSet: 112,
     TrainRecipeOptions: 88,
     TrainResult: 1144,

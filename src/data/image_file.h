@@ -38,6 +38,11 @@ typedef struct vg_image_codec {
 } vg_image_codec;
 extern const vg_image_codec vg_image__jpeg, vg_image__png, vg_image__webp;
 
+/* Whether this build can write PNG files; rgb[height * width * 3] as the bytes of one, which are the caller's
+ * (vg_base__release). */
+bool vg_image__can_write_png(void);
+vg_status vg_image__write_png(uint8_t **out, size_t *size, const uint8_t *rgb, size_t height, size_t width);
+
 /* The orientation in a block of EXIF data (TIFF), 1 where it says none. */
 unsigned vg_exif__orientation(const uint8_t *tiff, size_t size);
 

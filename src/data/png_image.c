@@ -76,3 +76,39 @@ static vg_status decode(uint8_t *packed, const vg_image_header *given, const vg_
 #endif
 
 const vg_image_codec vg_image__png = {"PNG", recognise, header, decode};
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+#ifdef VG_HAVE_PNG
+
+bool vg_image__can_write_png(void) { return true; }
+
+vg_status vg_image__write_png(uint8_t **out, size_t *size, const uint8_t *rgb, size_t height, size_t width) {
+    png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
+    png_alloc_size_t bytes = 0;
+    image.height = (png_uint_32)height;
+    image.width = (png_uint_32)width;
+    *out = NULL;
+    if (height > VG_IMAGE_SIDE || width > VG_IMAGE_SIDE ||
+        !png_image_write_get_memory_size(image, bytes, 0, rgb, 0, NULL))
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "a picture of %zu x %zu pixels is not written", height, width);
+    VG_TRY(vg_base__alloc(out, bytes, 1, "a picture"));
+    if (png_image_write_to_memory(&image, *out, &bytes, 0, rgb, 0, NULL)) {
+        *size = bytes;
+        return VG_OK;
+    }
+    vg_base__release(*out);
+    *out = NULL;
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "a picture is not written: %s", image.message);
+}
+
+#else
+
+bool vg_image__can_write_png(void) { return false; }
+
+vg_status vg_image__write_png(uint8_t **out, size_t *size, const uint8_t *rgb, size_t height, size_t width) {
+    (void)rgb, (void)height, (void)width;
+    *out = NULL, *size = 0;
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "this build has no libpng to write pictures");
+}
+
+#endif

@@ -12,12 +12,13 @@
 #include "workflow/score_pass.h"
 #include "workflow/score_tally.h"
 #include "workflow/score_writer.h"
+#include "workflow/site_maps.h"
 #include "workflow/workflow_options.h"
 
 typedef struct decide_work {
     const vg_policy *policy;
     vg_site_images *images; /* count 0: the samples are no sites */
-    double refer_above;
+    vg_site_maps maps;
     vg_score_input in;
     vg_column_store store;
     vg_score_tally tally;
@@ -57,7 +58,7 @@ static vg_status run_pass(decide_work *work) {
     VG_TRY(vg_score_tally__new(&work->tally, 1));
     if (vg_score_input__images(in) && !in->layout.multilabel)
         VG_TRY(vg_site_images__new(work->images, vg_score_input__shape(in)));
-    else if (!isnan(work->refer_above))
+    else if (!isnan(work->maps.refer_above))
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: --refer-above refers images: name the axes, --axes NMCHW", in->path);
     VG_TRY(vg_score_pass__run(&work->in, vg_decide__fields(work->policy), &sink, NULL));
     if (!work->images->count)
@@ -66,27 +67,39 @@ static vg_status run_pass(decide_work *work) {
     return vg_site_images__end(work->images, vg_score_input__labelled(in));
 }
 
+/* The maps, and the file of decisions, of the pass that filled the store. */
+static vg_status write_kept(decide_work *work, vg_score_writer *file) {
+    const vg_policy *p = work->policy;
+    if (work->maps.folder)
+        VG_TRY(vg_site_maps__write(&work->maps, &work->in, &work->store, work->images));
+    if (!file->path)
+        return VG_OK;
+    VG_TRY(vg_score_input__names(&file->names, &work->in));
+    vg_status status = vg_decision_rows__write(file, &work->store, p->by_rule ? "k" : "threshold",
+                                               p->by_rule ? p->k : p->threshold, work->in.job);
+    if (status == VG_OK && file->arrays && work->images->count)
+        status = vg_site_images__write(work->images, file->arrays, work->maps.refer_above);
+    vg_row_names__free(&file->names);
+    return status;
+}
+
 static vg_status write_decisions(decide_work *work, const char *output) {
     vg_field_set kept = VG_FIELD_BIT(VG_FIELD_GMU) | VG_FIELD_BIT(VG_FIELD_SNR) | VG_FIELD_BIT(VG_FIELD_PRED) |
                         VG_FIELD_BIT(VG_FIELD_DECISION);
-    const vg_policy *p = work->policy;
-    vg_score_writer file;
-    VG_TRY(vg_score_writer__open(&file, output, VG_PRODUCT_DECISIONS));
+    vg_score_writer file = {.path = NULL};
+    if (work->maps.folder)
+        VG_TRY(vg_site_maps__check(&work->maps, &work->in));
+    if (output)
+        VG_TRY(vg_score_writer__open(&file, output, VG_PRODUCT_DECISIONS));
     vg_status status = vg_column_store__open(&work->store, kept, &work->in.layout, output);
     if (status == VG_OK) {
         work->keep = true;
         status = run_pass(work);
         if (status == VG_OK)
-            status = vg_score_input__names(&file.names, &work->in);
-        if (status == VG_OK)
-            status = vg_decision_rows__write(&file, &work->store, p->by_rule ? "k" : "threshold",
-                                             p->by_rule ? p->k : p->threshold, work->in.job);
-        if (status == VG_OK && file.arrays && work->images->count)
-            status = vg_site_images__write(work->images, file.arrays, work->refer_above);
-        vg_row_names__free(&file.names);
+            status = write_kept(work, &file);
         vg_column_store__close(&work->store);
     }
-    return vg_score_writer__close(&file, status);
+    return output ? vg_score_writer__close(&file, status) : status;
 }
 
 /* Before any work: the output's name is one that can be written, and writing it destroys nothing. */
@@ -112,14 +125,14 @@ static void fill_result(vg_decide_result *out, const decide_work *work) {
     result.correct = t->correct;
     result.kept_correct = t->kept_correct[0];
     result.ignored = work->in.ignored;
-    result.refer_above = work->refer_above;
+    result.refer_above = work->maps.refer_above;
     result.image_count = images->count;
     result.images = images->rows;
     result.image_order = images->order;
     if (images->count)
         memcpy(result.sites, vg_score_input__shape(&work->in), sizeof result.sites);
     for (size_t i = 0; i < images->count; i++)
-        result.referred += images->rows[i].abstained_share > work->refer_above;
+        result.referred += images->rows[i].abstained_share > work->maps.refer_above;
     memcpy(out, &result, out->struct_size < sizeof result ? out->struct_size : sizeof result);
 }
 
@@ -138,7 +151,7 @@ static vg_status decide(vg_decide_result *out, decide_work *work, vg_policy_data
     if (status == VG_OK)
         status = vg_policy__remember(policy, &work->in);
     if (status == VG_OK)
-        status = request->own.output ? write_decisions(work, request->own.output) : run_pass(work);
+        status = request->own.output || request->own.maps ? write_decisions(work, request->own.output) : run_pass(work);
     if (status == VG_OK)
         fill_result(out, work);
     vg_score_tally__free(&work->tally);
@@ -165,7 +178,8 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
     decide_work work = {.policy = policy, .images = images};
     vg_text *saved;
     VG_TRY(vg_decide__request(&request, input, options));
-    work.refer_above = request.own.refer_above;
+    work.maps = (vg_site_maps){request.own.maps, request.own.pictures, request.own.force, request.own.refer_above,
+                               true};
     vg_site_images__free(images);
     VG_TRY(check_output(policy, path, &request));
     VG_TRY(vg_policy__open_save(&saved, policy, path, &request));

@@ -12,7 +12,7 @@ static vg_status check_output(const vg_score_file_options *own, const char *path
 
 vg_status vg_score_task__run(vg_score_result **out, vg_score_input *in, const vg_score_file_options *own) {
     vg_score_task task;
-    VG_TRY(vg_score_task__begin(&task, in, own->output, own->summary != 0));
+    VG_TRY(vg_score_task__begin(&task, in, own));
     vg_score_sink sink = {.context = &task, .take = vg_score_task__take};
     return vg_score_task__end(&task, out, vg_score_pass__run(in, task.computed, &sink, &task.summary));
 }

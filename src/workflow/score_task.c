@@ -20,9 +20,15 @@ static vg_status open_output(vg_score_task *task, const char *output) {
     return status;
 }
 
-vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const char *output, bool summarise) {
+vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const vg_score_file_options *own) {
+    const char *output = own->output;
+    bool summarise = own->summary != 0;
     vg_field_set kept = output ? in->measures : in->measures & VG_FIELDS_MEASURES;
+    kept |= own->maps ? vg_site_maps__fields(in->measures) : 0;
     *task = (vg_score_task){.in = in, .output = output, .summarise = summarise, .computed = in->measures};
+    task->maps = (vg_site_maps){own->maps, own->pictures, own->force, NAN, false};
+    if (own->maps)
+        VG_TRY(vg_site_maps__check(&task->maps, in));
     task->store.file = -1;
     if (summarise && vg_score_input__labelled(in))
         task->computed |= VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_DECISION);
@@ -61,6 +67,8 @@ static vg_status finish(vg_score_task *task, vg_score_result **out) {
         VG_TRY(vg_score_input__some_left(task->in));
         VG_TRY(vg_site_images__end(&task->images, vg_score_input__labelled(task->in)));
     }
+    if (task->maps.folder)
+        VG_TRY(vg_site_maps__write(&task->maps, task->in, &task->store, &task->images));
     if (task->output)
         VG_TRY(write_file(task));
     if (!out)

@@ -8,10 +8,12 @@
 #include "workflow/score_tally.h"
 #include "workflow/score_writer.h"
 #include "workflow/site_images.h"
+#include "workflow/site_maps.h"
 
 typedef struct vg_score_task {
     const vg_score_input *in; /* the predictions: path, layout, labels, measures, job */
     const char *output;       /* NULL: none */
+    vg_site_maps maps;        /* folder NULL: none */
     bool summarise;
     vg_field_set computed; /* what every block must hold */
     vg_column_store store;
@@ -21,9 +23,9 @@ typedef struct vg_score_task {
     vg_site_images images; /* count 0: the samples are no sites */
 } vg_score_task;
 
-/* Opens the output beside its name and makes room for the scores. `in` and `output` are borrowed until the task ends.
- * On failure nothing is left. */
-vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const char *output, bool summarise);
+/* Opens the output beside its name and makes room for the scores. `in` and what `own` names are borrowed until the task
+ * ends. On failure nothing is left. */
+vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const vg_score_file_options *own);
 /* Takes the scores of samples first .. first + rows - 1, in any order; the `take` of a vg_score_sink. */
 vg_status vg_score_task__take(void *task, size_t first, size_t rows, const vg_scores *block);
 /* Ends the task. With VG_OK it writes the output, makes the result where `out` is not NULL and renames the output into

@@ -105,6 +105,24 @@ prints '"abstained": 0.59999999999999998,'
 run score one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q -o ignored.csv
 exits 0
 near "$(cut -d, -f2 ignored.csv | grep -c nan)" 11
+run score one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q --maps folder/maps --pictures 1
+exits 0
+if python3 "$here/check_maps.py" folder/maps ignored.csv >log 2>&1; then pass; else fail "maps: $(cat log)"; fi
+[ ! -e folder/maps/tu-0001.png ] && pass || fail "more pictures than wanted"
+prints "3 images of 5 x 7 sites"
+near "$(grep -c . folder/maps/images.csv)" 4
+mkdir foreign && echo mine >foreign/file
+run score one.npy --axes MNCHW --renormalise --maps foreign
+fails_with 1 "foreign: holds files and is no folder of maps that vargate wrote"
+[ "$(ls foreign)" = file ] && pass || fail "a refused folder was written to"
+run score flat.npz --renormalise --maps other
+fails_with 1 "--maps writes maps of images: name the axes, --axes NMCHW"
+[ ! -e other ] && pass || fail "a folder was made for nothing"
+run score one.npy one.npy --axes MNCHW --renormalise --maps other
+fails_with 2 "--maps takes one prediction file, found 2"
+run decide one.npy --axes MNCHW --renormalise -q -k 1 --maps folder/maps --pictures 0
+exits 0
+[ -e folder/maps/decision.npy ] && pass || fail "no map of decisions"
 run decide one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q -k 1 -o left.csv
 exits 0
 near "$(cut -d, -f3 left.csv | grep -c -- -2)" 11
