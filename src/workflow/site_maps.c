@@ -63,7 +63,8 @@ static bool is_ours(const char *folder) {
 vg_status vg_site_maps__check(const vg_site_maps *maps, const vg_score_input *in) {
     size_t entries = 0;
     if (!vg_score_input__images(in) || in->layout.multilabel)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --maps writes maps of images: name the axes, --axes NMCHW", in->path);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --maps writes maps of images: name the axes, --axes NMCHW",
+                             in->path);
     DIR *folder = opendir(maps->folder);
     for (const struct dirent *entry; folder && (entry = readdir(folder));)
         entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
