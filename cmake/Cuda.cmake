@@ -48,8 +48,10 @@ function(vg_cuda_module module)
     return()
   endif()
   # Kernels in cuda/hopper use instructions that exist only for compute capability 9.0 itself ("90a").
+  # A wheel has compressed device code without line numbers.
   set(options
-    "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-fno-exceptions>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-fno-exceptions>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:$<IF:$<BOOL:${VG_WHEEL}>,--compress-mode=size,-lineinfo>>")
   set(hopper ${sources})
   list(FILTER hopper INCLUDE REGEX "/hopper/[^/]*[.]cu$")
   list(FILTER sources EXCLUDE REGEX "/hopper/[^/]*[.]cu$")

@@ -72,18 +72,6 @@ endmacro()
 vg_require(formats zlib zlib1g-dev)
 vg_require(formats jansson libjansson-dev)
 if(calibrate IN_LIST VG_MODULES)
-  if(VG_VENDORED) # the four routines of python/native
-    list(APPEND VG_DEFS_calibrate VG_LAPACK_INSIDE)
-    list(APPEND VG_SOURCES_calibrate ${PROJECT_SOURCE_DIR}/python/native/small_lapack.c)
-    list(APPEND VG_INCLUDE_calibrate ${PROJECT_SOURCE_DIR}/python/native)
-  else() # opened at run time
-    find_library(VG_LAPACKE_LIBRARY lapacke)
-    if(NOT VG_LAPACKE_LIBRARY)
-      list(APPEND VG_MISSING_OPTIONAL lapacke)
-    endif()
-    list(APPEND VG_LIBS_calibrate ${CMAKE_DL_LIBS} Threads::Threads)
-    list(APPEND VG_PC_LIBS -ldl)
-  endif()
   # temps.json
   list(APPEND VG_LIBS_calibrate PkgConfig::jansson)
 endif()

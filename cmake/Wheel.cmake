@@ -1,5 +1,5 @@
 # A build for the Python package (scikit-build-core sets SKBUILD). The wheel must run where nothing is installed, so
-# libraries come from third_party/, optional ones are left out, and the four LAPACK routines come from python/native.
+# libraries come from third_party/, and those that are not there are left out.
 set(VG_WHEEL ON)
 set(VG_TESTS OFF)
 set(VG_FUZZ OFF)

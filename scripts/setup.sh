@@ -20,7 +20,6 @@ have ninja || need ninja-build
 have pkg-config || need pkg-config
 library zlib || need zlib1g-dev
 library jansson || need libjansson-dev
-if [ -d src/calibrate ]; then library lapacke || need liblapacke-dev; fi
 if [ -d src/nn ]; then library yaml-0.1 || need libyaml-dev; fi
 if [ -d src/backend ]; then header dnnl.h || want libdnnl-dev; fi
 if [ -d src/data ]; then

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "calibrate/lapack.h"
+#include "calibrate/cholesky.h"
 
 static const double LOWER[2] = {VG_GP_LOG_LENGTH_MIN, VG_GP_LOG_NOISE_MIN};
 static const double UPPER[2] = {VG_GP_LOG_LENGTH_MAX, VG_GP_LOG_NOISE_MAX};
@@ -19,10 +19,7 @@ static const double ROOT5 = 2.23606797749978969641;
 
 vg_status vg_gp__new(vg_gp **out, size_t capacity, size_t candidates) {
     vg_gp *gp;
-    const vg_lapack *lapack;
-    VG_TRY(vg_lapack__open(&lapack));
     VG_TRY(vg_base__zalloc(&gp, 1, sizeof *gp, "Gaussian process"));
-    gp->lapack = lapack;
     gp->capacity = capacity;
     gp->candidates = candidates;
     gp->log_noise = -16;
@@ -82,14 +79,13 @@ static double dot(const double *a, const double *b, size_t count) {
 
 double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]) {
     size_t n = gp->n;
-    int order = (int)n;
     double noise = exp(point[1]), value = 0;
     build(gp, exp(point[0]), noise);
     gradient[0] = gradient[1] = 0;
-    if (gp->lapack->potrf(VG_LAPACK_COLUMNS, 'L', order, gp->factor, order) != 0)
+    if (!vg_cholesky__factor(gp->factor, n))
         return INFINITY;
     memcpy(gp->alpha, gp->target, n * sizeof(double));
-    gp->lapack->potrs(VG_LAPACK_COLUMNS, 'L', order, 1, gp->factor, order, gp->alpha, order);
+    vg_cholesky__solve(gp->factor, n, gp->alpha);
     double fit = 0;
     for (size_t i = 0; i < n; i++) {
         fit += gp->target[i] * gp->alpha[i];
@@ -97,12 +93,9 @@ double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]) {
     }
     gp->signal = fmax(fit / (double)n, 1e-300);
     value += 0.5 * (double)n * log(gp->signal);
-    /* inverse = L^-1; (A^-1)_ij is the product of its columns i and j from max(i, j) down. Not dpotri, whose
-     * threaded form in OpenBLAS costs more than it saves here and gives results that depend on the number of
-     * threads. */
+    /* inverse = L^-1; (A^-1)_ij is the product of its columns i and j from max(i, j) down. */
     memcpy(gp->inverse, gp->factor, n * n * sizeof(double));
-    if (gp->lapack->trtri(VG_LAPACK_COLUMNS, 'L', 'N', order, gp->inverse, order) != 0)
-        return INFINITY;
+    vg_cholesky__invert_lower(gp->inverse, n);
     for (size_t j = 0; j < n; j++) {
         const double *column = gp->inverse + j * n;
         gradient[1] += 0.5 * noise * (dot(column + j, column + j, n - j) - gp->alpha[j] * gp->alpha[j] / gp->signal);
@@ -225,9 +218,9 @@ void vg_gp__predict(vg_gp *gp, const double *at, size_t count, double *mean, dou
     }
     if (deviation == NULL)
         return;
-    for (size_t j = 0; j < count; j++) { /* one right side at a time: OpenBLAS would start threads for many */
+    for (size_t j = 0; j < count; j++) {
         double *column = gp->cross + j * n;
-        gp->lapack->trtrs(VG_LAPACK_COLUMNS, 'L', 'N', 'N', (int)n, 1, gp->factor, (int)n, column, (int)n);
+        vg_cholesky__solve_lower(gp->factor, n, column);
         deviation[j] = sqrt(gp->signal * fmax(1 - dot(column, column, n), 0));
     }
 }

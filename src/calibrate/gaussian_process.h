@@ -2,7 +2,7 @@
  *
  * Prior: mean 0, covariance s2 (k(|x - x'| / l) + nu [x = x']), Matern 5/2: k = (1 + a + a^2/3) e^-a, a = sqrt(5) r
  * / l. Targets are standardised (mean 0, deviation 1). l and nu maximise the marginal likelihood with s2 at its own
- * maximiser, s2 = t' A^-1 t / n, A = K + nu I. A = L L' and the solves are LAPACK's. */
+ * maximiser, s2 = t' A^-1 t / n, A = K + nu I. A = L L' and the solves are those of cholesky.c. */
 #ifndef VG_GAUSSIAN_PROCESS_H
 #define VG_GAUSSIAN_PROCESS_H
 
@@ -12,7 +12,6 @@
 #include "vargate/status.h"
 
 typedef struct vg_gp {
-    const struct vg_lapack *lapack;
     size_t capacity, candidates; /* most points; most places predicted at once */
     size_t n;
     const double *x; /* n, borrowed */
