@@ -1,5 +1,5 @@
 /* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar, JPEG, WebP,
- * CSV), the rest is the file. SVHN's .mat is left out: what reads it is matio. */
+ * CSV, SVHN's .mat), the rest is the file. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,12 +67,12 @@ static void read_set(const char *from, bool resized) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"f-images-idx3-ubyte", "f.bin",        "f.npz", "class/f.png", "f.tar",
-                                        "class/f.jpg",         "class/f.webp", "f.csv"};
+                                        "class/f.jpg",         "class/f.webp", "f.csv", "f.mat"};
     if (size == 0)
         return 0;
     if (!folder[0])
         make_folder();
-    unsigned kind = data[0] % 8;
+    unsigned kind = data[0] % 9;
     snprintf(path, sizeof path, "%s/%s", folder, names[kind]);
     FILE *file = fopen(path, "wb");
     if (!file || fwrite(data + 1, 1, size - 1, file) != size - 1 || fclose(file) != 0)

@@ -218,14 +218,6 @@ vg_status vg_catalogue__probe(vg_data_found *out, const char *folder, const vg_d
     size_t count = spellings(names, file->name);
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
-#ifndef VG_HAVE_MATIO
-        char instead[4096];
-        if (vg_data__ends_with(names[i], ".mat") && i + 1 < count) { /* formats that this build cannot read come last */
-            snprintf(instead, sizeof instead, "%s/%s", folder, names[i + 1]);
-            if (vg_data__is_file(instead))
-                continue;
-        }
-#endif
         int length = snprintf(out->path, sizeof out->path, "%s/%s", folder, names[i]);
         if (length < 0 || (size_t)length >= sizeof out->path || !vg_data__is_file(out->path)) {
             out->path[0] = '\0';
