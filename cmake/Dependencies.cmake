@@ -1,6 +1,6 @@
 # What the modules need. VG_MODULES lists the folders of src/ that are there, in order of dependency; VG_LIBS_<module>
 # the libraries of each, VG_DEFS_<module> its definitions. A module that is not there asks for nothing.
-option(VG_VENDORED "zlib, jansson and libyaml from third_party/, not the system's" ${VG_WHEEL})
+option(VG_VENDORED "the libraries of third_party/, not the system's" ${VG_WHEEL})
 if(VG_VENDORED)
   include(cmake/Vendored.cmake)
 else()
@@ -37,6 +37,18 @@ endforeach()
 
 set(VG_FOUND_OPTIONAL "")
 set(VG_MISSING_OPTIONAL "")
+set(VG_LIBRARY_TABLE "") # of vg_doctor (src/workflow/doctor.c), written by Summary.cmake
+
+# vg_found(<name> <version>), vg_missing(<name> <Debian package> <what it would give>): a row of the table.
+macro(vg_found name version)
+  string(STRIP "${name} ${version}" found_name)
+  list(APPEND VG_FOUND_OPTIONAL "${found_name}")
+  string(APPEND VG_LIBRARY_TABLE "FOUND(\"${found_name}\")\n")
+endmacro()
+macro(vg_missing name package gives)
+  list(APPEND VG_MISSING_OPTIONAL "${name}")
+  string(APPEND VG_LIBRARY_TABLE "MISSING(\"${name}\", \"${package}\", \"${gives}\")\n")
+endmacro()
 # Flags a static user of the library adds (pkg-config's Libs.private).
 set(VG_PC_LIBS -pthread -lm)
 
@@ -50,22 +62,23 @@ macro(vg_require module name package)
     endif()
     list(APPEND VG_PC_LIBS ${${name}_LDFLAGS})
   endif()
+  string(APPEND VG_LIBRARY_TABLE "FOUND(\"${name} ${${name}_VERSION}\")\n")
   list(APPEND VG_LIBS_${module} PkgConfig::${name})
 endmacro()
 
-# vg_optional(<pkg-config module> <definition>): one that adds something when it is there.
-macro(vg_optional module name definition)
+# vg_optional(<module> <pkg-config name> <definition> <Debian package> <what it gives>): one that adds something when it
+# is there.
+macro(vg_optional module name definition package gives)
   if(NOT VG_VENDORED)
     pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${name})
   endif()
-  if(${name}_FOUND)
-    list(APPEND VG_FOUND_OPTIONAL "${name} ${${name}_VERSION}")
+  if(TARGET PkgConfig::${name})
+    vg_found(${name} "${${name}_VERSION}")
     list(APPEND VG_LIBS_${module} PkgConfig::${name})
     list(APPEND VG_DEFS_${module} ${definition})
-    list(APPEND VG_DEFS_workflow ${definition}) # for vg_doctor
     list(APPEND VG_PC_LIBS ${${name}_LDFLAGS})
   else()
-    list(APPEND VG_MISSING_OPTIONAL ${name})
+    vg_missing(${name} ${package} "${gives}")
   endif()
 endmacro()
 
@@ -79,10 +92,9 @@ list(APPEND VG_LIBS_evaluate PkgConfig::jansson)
 if(data IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_data PkgConfig::zlib PkgConfig::jansson)
   list(APPEND VG_DEFS_data VG_DATADIR="${CMAKE_INSTALL_FULL_DATADIR}/vargate/data")
-  vg_optional(data matio VG_HAVE_MATIO)
-  vg_optional(data libpng VG_HAVE_PNG)
-  vg_optional(data libjpeg VG_HAVE_JPEG)
-  vg_optional(data libwebp VG_HAVE_WEBP)
+  vg_optional(data libpng VG_HAVE_PNG libpng-dev "PNG images")
+  vg_optional(data libjpeg VG_HAVE_JPEG libjpeg-dev "JPEG images")
+  vg_optional(data libwebp VG_HAVE_WEBP libwebp-dev "WebP images")
 endif()
 if(backend IN_LIST VG_MODULES)
   # Not through dnnl's own package file: Debian's asks for OpenCL as well.
@@ -94,7 +106,7 @@ if(backend IN_LIST VG_MODULES)
     file(STRINGS ${VG_DNNL_INCLUDE}/oneapi/dnnl/dnnl_version.h version REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) ")
     list(TRANSFORM version REPLACE "[^0-9]" "")
     list(JOIN version "." version)
-    list(APPEND VG_FOUND_OPTIONAL "oneDNN ${version}")
+    vg_found(oneDNN ${version})
     list(APPEND VG_LIBS_backend dnnl)
     list(APPEND VG_PC_LIBS -ldnnl)
     cmake_path(GET VG_DNNL_LIBRARY PARENT_PATH dnnl_folder)
@@ -104,7 +116,7 @@ if(backend IN_LIST VG_MODULES)
       list(APPEND VG_PC_LIBS -L${dnnl_folder})
     endif()
   else() # src/backend/cpu has products of its own
-    list(APPEND VG_MISSING_OPTIONAL oneDNN)
+    vg_missing(oneDNN libdnnl-dev "training in bfloat16 on the CPU, and faster")
   endif()
   # Threads: OpenMP's, the same as oneDNN's. In wheels, which must need no other library, and where the compiler knows
   # OpenMP but has no library of it, src/backend/cpu/cpu_threads.c has what our loops call.
@@ -130,6 +142,7 @@ if(nn IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_nn PkgConfig::jansson)
 endif()
 list(APPEND VG_LIBS_workflow PkgConfig::jansson)
+list(APPEND VG_INCLUDE_workflow ${PROJECT_BINARY_DIR}/generated) # workflow/library_table.h
 if(report IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_report PkgConfig::jansson)
   find_program(VG_GNUPLOT gnuplot) # used at run time, for figures

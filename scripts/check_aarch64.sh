@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_aarch64.sh [JOBS] - the NEON tier: cross-compiles the library and the C tests of measures, formats, evaluate and
-# calibrate for aarch64 (Debian: gcc-aarch64-linux-gnu) and runs them under qemu-user (qemu-user-static). cmocka is
+# check_aarch64.sh [JOBS] - the NEON tier: cross-compiles the library and the C tests of measures, formats, evaluate,
+# calibrate and of images for aarch64 (Debian: gcc-aarch64-linux-gnu) and runs them under qemu-user (qemu-user-static). cmocka is
 # built for aarch64 from the sources of Debian's package, which are fetched into build/aarch64.
 set -eu
 cd "$(dirname "$0")/.."
@@ -43,7 +43,7 @@ PKG_CONFIG_LIBDIR=$folder/prefix/lib/pkgconfig cmake -S . -B "$folder/tree" -DCM
     -DVG_DNNL_LIBRARY= -DVG_SHARED=OFF -DVG_TESTS=ON \
     "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static;-L;/usr/aarch64-linux-gnu" \
     >"$folder/configure.log" 2>&1 || { tail -n 20 "$folder/configure.log" && exit 1; }
-pattern='^test_(measures|formats|evaluate|calibrate|backend_masks|backend_ops)'
+pattern='^test_(measures|formats|evaluate|calibrate|backend_masks|backend_ops|data_photos|data_readers)'
 targets=$(cd tests && ls */test_*.c | sed 's,.*/,,; s,\.c$,,' | grep -E "$pattern")
 # shellcheck disable=SC2086
 cmake --build "$folder/tree" -j "$jobs" --target $targets >"$folder/build.log" 2>&1 ||

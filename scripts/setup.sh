@@ -23,7 +23,6 @@ library jansson || need libjansson-dev
 if [ -d src/nn ]; then library yaml-0.1 || need libyaml-dev; fi
 if [ -d src/backend ]; then header dnnl.h || want libdnnl-dev; fi
 if [ -d src/data ]; then
-    library matio || want libmatio-dev
     library libpng || want libpng-dev
     library libjpeg || want libjpeg-dev
     library libwebp || want libwebp-dev

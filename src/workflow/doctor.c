@@ -14,22 +14,6 @@
 #include "vargate/workflow.h"
 #include "workflow/json_build.h"
 
-#ifdef VG_HAVE_PNG
-#define WITH_PNG " PNG"
-#else
-#define WITH_PNG ""
-#endif
-#ifdef VG_HAVE_JPEG
-#define WITH_JPEG " JPEG"
-#else
-#define WITH_JPEG ""
-#endif
-#ifdef VG_HAVE_WEBP
-#define WITH_WEBP " WebP"
-#else
-#define WITH_WEBP ""
-#endif
-#define IMAGES WITH_PNG WITH_JPEG WITH_WEBP
 #if defined(__clang__)
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -52,7 +36,7 @@
 
 const char *vg_build_facts(void) { return COMPILER ", " MACHINE WITH_CUDA; }
 
-enum { MOST_LINES = 16 };
+enum { MOST_LINES = 24 };
 
 typedef struct examination {
     vg_doctor_line *lines;
@@ -103,15 +87,34 @@ static void device(examination *e, const char *topic, const char *name, const ch
     add(e, topic, vg_error_message(), advice);
 }
 
+/* The rows of a table that the build writes: FOUND("name version"), MISSING("name", "Debian package", "what for"). */
 static void libraries(examination *e) {
-    bool all = sizeof IMAGES == sizeof " PNG JPEG WebP";
-    add(e, "image files", sizeof IMAGES > 1 ? IMAGES + 1 : "none",
-        all ? NULL : "build from the sources with libpng-dev, libjpeg-dev and libwebp-dev");
-#ifdef VG_HAVE_MATIO
-    add(e, "SVHN's .mat", "matio", NULL);
-#else
-    add(e, "SVHN's .mat", "not in this build", "build from the sources with libmatio-dev");
-#endif
+    static const char *const found[] = {
+#define FOUND(name) name,
+#define MISSING(name, package, gives)
+#include "workflow/library_table.h"
+        NULL};
+#undef FOUND
+#undef MISSING
+    static const char *const missing[][3] = {
+#define FOUND(name)
+#define MISSING(name, package, gives) {name, package, gives},
+#include "workflow/library_table.h"
+        {NULL, NULL, NULL}};
+#undef FOUND
+#undef MISSING
+    char all[sizeof e->lines->found] = "";
+    for (size_t i = 0, used = 0; found[i] && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", found[i]);
+    add(e, "libraries", all, NULL);
+    for (size_t i = 0; missing[i][0]; i++) {
+        char advice[sizeof e->lines->advice];
+        snprintf(advice, sizeof advice, "gives %s: build from the sources with %s", missing[i][2], missing[i][1]);
+        add(e, missing[i][0], "not in this build", advice);
+    }
+}
+
+static void programs(examination *e) {
     bool plots = in_path("gnuplot"), fetches = in_path("curl") || in_path("wget");
     add(e, "figures", plots ? "gnuplot" : "gnuplot is not in PATH", plots ? NULL : "apt-get install gnuplot-nox");
     add(e, "downloads", fetches ? "curl or wget" : "neither curl nor wget is in PATH",
@@ -156,6 +159,7 @@ vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
     add(&e, "GPU", "no device code in this build", "build from the sources where nvcc and cuDNN are (docs/gpu.md)");
 #endif
     libraries(&e);
+    programs(&e);
     vg_status status = data_sets(&e);
     if (status != VG_OK) {
         vg_base__release(e.lines);

@@ -3,6 +3,7 @@ run doctor
 exits 0
 prints "processor "
 prints "training     CPU, "
+prints "libraries    zlib "
 prints "data sets "
 quiet
 VARGATE_CPU=portable run doctor
