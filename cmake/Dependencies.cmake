@@ -142,7 +142,7 @@ if(nn IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_nn PkgConfig::jansson)
 endif()
 list(APPEND VG_LIBS_workflow PkgConfig::jansson)
-list(APPEND VG_INCLUDE_workflow ${PROJECT_BINARY_DIR}/generated) # workflow/library_table.h
+list(APPEND VG_INCLUDE_workflow ${PROJECT_BINARY_DIR}/generated) # library_table.h
 if(report IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_report PkgConfig::jansson)
   find_program(VG_GNUPLOT gnuplot) # used at run time, for figures

@@ -1,5 +1,5 @@
 # What this build will have, in one place; the table of libraries goes into vg_doctor.
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/workflow/library_table.h CONTENT "@VG_LIBRARY_TABLE@" @ONLY)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/library_table.h CONTENT "@VG_LIBRARY_TABLE@" @ONLY)
 list(JOIN VG_MODULES " " modules)
 list(JOIN VG_FOUND_OPTIONAL ", " found)
 list(JOIN VG_MISSING_OPTIONAL ", " missing)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_aarch64.sh [JOBS] - the NEON tier: cross-compiles the library and the C tests of measures, formats, evaluate,
-# calibrate and of images for aarch64 (Debian: gcc-aarch64-linux-gnu) and runs them under qemu-user (qemu-user-static). cmocka is
-# built for aarch64 from the sources of Debian's package, which are fetched into build/aarch64.
+# calibrate and of images for aarch64 (Debian: gcc-aarch64-linux-gnu) and runs them under qemu-user (qemu-user-static).
+# cmocka is built for aarch64 from the sources of Debian's package, which are fetched into build/aarch64.
 set -eu
 cd "$(dirname "$0")/.."
 jobs=${1:-2} root=$(pwd) folder=$(pwd)/build/aarch64

@@ -92,14 +92,14 @@ static void libraries(examination *e) {
     static const char *const found[] = {
 #define FOUND(name) name,
 #define MISSING(name, package, gives)
-#include "workflow/library_table.h"
+#include "library_table.h"
         NULL};
 #undef FOUND
 #undef MISSING
     static const char *const missing[][3] = {
 #define FOUND(name)
 #define MISSING(name, package, gives) {name, package, gives},
-#include "workflow/library_table.h"
+#include "library_table.h"
         {NULL, NULL, NULL}};
 #undef FOUND
 #undef MISSING

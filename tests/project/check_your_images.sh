@@ -5,7 +5,9 @@ set -u
 : "${VARGATE_BUILD:?is set by ctest}"
 [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
 grep -q '^VG_SANITIZE:STRING=.' "$VARGATE_BUILD/CMakeCache.txt" && { echo "not under sanitizers" && exit 77; }
-page=$(pwd)/docs/your-images.md
+root=$(pwd)
+page=$root/docs/your-images.md
+build=$(cd "$VARGATE_BUILD" && pwd)
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 ln -s "$(pwd)/examples" "$folder/examples"
@@ -30,6 +32,14 @@ while read -r command; do
 done <commands
 [ -s runs/photos/report/report.html ] || { echo "no report page" && failed=1; }
 [ "$(wc -l <decisions.csv)" -eq 41 ] || { echo "decisions.csv: other than one line for each new image" && failed=1; }
+# the block of Python, where the environment of test_python.sh is there: the run is done, so it only predicts
+python=$root/build/python-venv/bin/python
+if [ -x "$python" ] && [ -e "$build/libvargate.so" ]; then
+    block python >photos.py
+    PYTHONPATH=$root/python VARGATE_LIBRARY=$build/libvargate.so "$python" photos.py >out 2>err ||
+        { echo "FAILED: the block of Python" && tail -n 3 err && failed=1; }
+    grep -q "0000.jpg" out || { cat out && failed=1; }
+fi
 # what the page promises about damaged files
 head -c 300 photos/train/circle/0001.jpg >photos/train/circle/0000.jpg
 vargate data info path:photos --set resize=32 >out 2>err
