@@ -151,11 +151,13 @@ static void add_class_k(void) {
 static void add_random(size_t count) {
     for (size_t trial = 0; trial < count; trial++) {
         rng_state = 100000 + trial + seed_shift();
-        maker kind = (maker)rng_below(MAKE_LOGITS);
-        double parameter = kind == MAKE_NEAR ? pow(10, -7 * rng_uniform()) : pow(10, 4 * rng_uniform() - 2), k[4];
+        maker kind = (maker)rng_below(MAKE_LOGITS_NEAR + 1);
+        int near = kind == MAKE_NEAR || kind == MAKE_LOGITS_NEAR;
+        double parameter = near ? pow(10, -7 * rng_uniform()) : pow(10, 4 * rng_uniform() - 2), k[4];
         size_t n = 1 + rng_below(6), m = 1 + rng_below(rng_below(3) ? 12 : 40),
-               c = 2 + rng_below(rng_below(3) ? 20 : 90);
+               c = 2 + rng_below(rng_below(3) ? 20 : rng_below(3) ? 90 : 250);
         vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        options.logits = kind == MAKE_LOGITS || kind == MAKE_LOGITS_NEAR;
         char name[64];
         for (int i = 0; i < 4; i++)
             k[i] = pow(10, 6 * rng_uniform() - 3);

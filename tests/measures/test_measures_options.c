@@ -126,7 +126,8 @@ static const source logits[] = {
     {"near", MAKE_LOGITS_NEAR, 1e-3, 5, 6, 9},    {"nearer", MAKE_LOGITS_NEAR, 1e-5, 5, 6, 9},
     {"nearest", MAKE_LOGITS_NEAR, 1e-6, 5, 6, 9}, {"one-member", MAKE_LOGITS, 3, 3, 1, 6},
     {"two-classes", MAKE_LOGITS, 5, 7, 4, 2},     {"many-classes", MAKE_LOGITS, 2, 1, 3, 500},
-    {"members", MAKE_LOGITS, 3, 1, 70, 5},
+    {"members", MAKE_LOGITS, 3, 1, 70, 5},        {"members-and-classes", MAKE_LOGITS, 3, 2, 16, 203},
+    {"near-many", MAKE_LOGITS_NEAR, 1e-4, 1, 11, 230},
 };
 enum { PROBABILITIES = sizeof probabilities / sizeof *probabilities, LOGITS = sizeof logits / sizeof *logits };
 

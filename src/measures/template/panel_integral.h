@@ -5,13 +5,14 @@
 /* Whether the float forms of the integral are accurate enough. */
 INLINE bool P(integral_single)(const P(panel) * t) { return !VG_PANEL_DOUBLE || t->job->single_precision; }
 
-/* The workspace of the tile. The panel holds doubles whatever the input holds, so the tile is told the same. */
+/* The workspace of the tile. A panel of doubles loads them as doubles, also where the input is float32 logits and the
+ * float forms of the integral suffice: the tile must then not be one of float32 input (`fused`). */
 static bool P(carve_integral)(P(panel) * t, void *base, size_t *used) {
     vg_kernel_job one = *t->job;
     size_t bytes;
     one.c = 1;
     if (VG_PANEL_DOUBLE)
-        one.in.dtype = VG_F64;
+        one.single_precision = false;
     one.options.logits = 0;
     bool ok = carve(&t->integral, &one, base ? (char *)base + *used : NULL, &bytes);
     t->integral.job = t->job;
