@@ -14,10 +14,11 @@
 #include "evaluate/rank_tied.h"
 #include "workflow/measure_columns.h"
 #include "workflow/score_pass.h"
+#include "workflow/site_bootstrap.h"
 #include "workflow/site_sums.h"
 #include "workflow/value_spill.h"
 
-enum { TALLY_ROWS = 1 << 18, PART_ROWS = 1 << 23, MOST_COLUMNS = 512 };
+enum { TALLY_ROWS = 1 << 18, PART_ROWS = 1 << 23, MOST_COLUMNS = 512, FEWEST_IMAGES = 3 };
 
 typedef struct site_column {
     char name[VG_NAME_SIZE];
@@ -35,6 +36,7 @@ typedef struct site_job {
     site_column *columns;
     size_t column_count, class_measure; /* confidence comes after the last */
     vg_value_spill *spill;
+    vg_site_bootstrap bootstrap; /* images 0: no intervals are wanted */
     /* of a block, of the sites that stay: room for `room` sites */
     size_t room;
     int64_t *labels;
@@ -123,6 +125,9 @@ static void count_site(site_job *job, size_t site, size_t at, const vg_tally_inf
     }
     vg_site_images__count(&job->out->images, site, value, rows->errors[before + at] != 0,
                           !(rows->ratio[before + at] > job->in->layout.k[0]));
+    if (job->bootstrap.images)
+        vg_site_bootstrap__add(&job->bootstrap, site / job->out->images.sites, job->mean + at * job->in->layout.c,
+                               (size_t)job->labels[at], rows->ratio[before + at]);
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -240,6 +245,8 @@ static vg_status rank_all(site_job *job, const vg_evaluate_options *o) {
     vg_status status = vg_job__begin(job->in->job, "evaluating", "measures");
     for (size_t i = 0; i < job->column_count && status == VG_OK; i++) {
         status = rank_column(&e->measures[i], job, i, o);
+        if (status == VG_OK && job->bootstrap.images)
+            status = vg_site_bootstrap__ranking(&job->bootstrap, &e->measures[i], job->spill, i, o);
         if (status == VG_OK)
             status = vg_job__progress(job->in->job, "evaluating", i + 1, job->column_count);
     }
@@ -286,6 +293,8 @@ static vg_status finish(site_job *job) {
     vg_base__release(measures);
     VG_TRY(status);
     job->out->evaluation->class_measure = job->class_measure;
+    if (job->bootstrap.images)
+        VG_TRY(vg_site_bootstrap__whole(&job->bootstrap, job->out->evaluation));
     return rank_all(job, &o);
 }
 
@@ -294,13 +303,18 @@ static vg_status prepare(site_job *job, vg_field_set set) {
     VG_TRY(list_columns(job, set));
     VG_TRY(vg_site_sums__new(&job->sums, layout->c, job->own->bins, layout->k_count));
     VG_TRY(vg_value_spill__new(&job->spill, job->column_count + 1, part_rows()));
-    return vg_site_images__new(&job->out->images, vg_score_input__shape(job->in));
+    VG_TRY(vg_site_images__new(&job->out->images, vg_score_input__shape(job->in)));
+    if (job->own->resamples == 0)
+        return VG_OK;
+    return vg_site_bootstrap__new(&job->bootstrap, job->out->images.count, layout->c, layout->k, layout->k_count,
+                                  job->own);
 }
 
 static void release(site_job *job) {
     vg_tally_free(job->tally);
     vg_site_sums__free(&job->sums);
     vg_value_spill__free(job->spill);
+    vg_site_bootstrap__free(&job->bootstrap);
     for (size_t i = 0; job->values && i <= job->column_count; i++)
         vg_base__release(job->values[i]);
     vg_base__release(job->values);
@@ -314,11 +328,14 @@ vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, cons
     vg_field_set set = vg_score_input__compared(in) & VG_FIELDS_MEASURES;
     site_job job = {.in = in, .own = own, .out = out};
     *out = (vg_site_figures){.evaluation = NULL};
-    if (own->resamples > 0 || own->curve_points > 0)
-        return vg_base__fail(VG_ERR_UNSUPPORTED,
-                             "%s: --bootstrap and --curve are not there for images yet: sites of an image are not "
-                             "independent",
-                             in->path);
+    if (own->curve_points > 0)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --curve is not there for images", in->path);
+    if (own->resamples > 0 && vg_score_input__shape(in)[0] < FEWEST_IMAGES)
+        return vg_base__fail(VG_ERR_DATA,
+                             "%s: --bootstrap draws images, whose sites are not independent: %zu image%s, at least %d "
+                             "are needed",
+                             in->path, vg_score_input__shape(in)[0], vg_score_input__shape(in)[0] == 1 ? "" : "s",
+                             FEWEST_IMAGES);
     vg_score_sink sink = {.context = &job, .take = take_block, .counted = true};
     vg_status status = prepare(&job, set);
     if (status == VG_OK)

@@ -311,3 +311,16 @@ vg_status vg_value_spill__walk(vg_value_spill *s, size_t column, vg_spill_take t
     spill_rows all = {.spill = s, .column = column, .rows = s->rows};
     return s->rows ? walk_rows(&work, &all, 0) : VG_OK;
 }
+
+vg_status vg_value_spill__scan(const vg_value_spill *s, size_t column, vg_spill_take take, void *context) {
+    double values[PIECE];
+    uint8_t errors[PIECE];
+    spill_rows all = {.spill = s, .column = column, .rows = s->rows};
+    for (size_t done = 0; done < s->rows; done += PIECE) { /* a group is a whole number of pieces */
+        vg_spill_part part = {.values = values, .errors = errors};
+        part.rows = s->rows - done < PIECE ? s->rows - done : PIECE;
+        VG_TRY(read_rows(&all, done, part.rows, values, errors));
+        VG_TRY(take(context, &part));
+    }
+    return VG_OK;
+}

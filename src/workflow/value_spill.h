@@ -31,5 +31,7 @@ typedef struct vg_spill_part {
 typedef vg_status (*vg_spill_take)(void *context, const vg_spill_part *part);
 /* Hands out the parts of a column, values rising from part to part. */
 vg_status vg_value_spill__walk(vg_value_spill *spill, size_t column, vg_spill_take take, void *context);
+/* Hands out the rows of a column in the order they were added, some thousands at a time. */
+vg_status vg_value_spill__scan(const vg_value_spill *spill, size_t column, vg_spill_take take, void *context);
 
 #endif

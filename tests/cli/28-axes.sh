@@ -79,8 +79,21 @@ run evaluate flat.npz --ignore 255
 fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
 run evaluate one.npy --axes MNCHW --labels maps.npy --ignore x
 fails_with 2 "--ignore: 'x' is no whole number"
-run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --bootstrap 10
-fails_with 1 "sites of an image are not independent"
+# Intervals: images are drawn. Images of equal sites have the intervals of one sample each.
+sites copies.npz copies
+run evaluate flat.npz --renormalise --bootstrap 200 --json
+low=$(json intervals accuracy | tr -d '[]' | cut -d, -f1) high=$(json intervals accuracy | tr -d '[]' | cut -d, -f2)
+run evaluate copies.npz --axes NMCHW --renormalise --bootstrap 200 --json
+exits 0
+near "$(json intervals accuracy | tr -d '[]' | cut -d, -f1)" "$low" 0.01
+near "$(json intervals accuracy | tr -d '[]' | cut -d, -f2)" "$high" 0.01
+near "$(json n)" 564
+sites chw.npy one-image
+sites maps-0.npy labels-one
+run evaluate chw.npy --axes CHW --labels maps-0.npy --renormalise --ignore 255 --bootstrap 10
+fails_with 1 "--bootstrap draws images, whose sites are not independent: 1 image, at least 3 are needed"
+run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --curve 10
+fails_with 1 "--curve is not there for images"
 
 # The risk promise of images: the image is its unit; three of them are too few to show anything.
 sites val.npy MNCHW f4

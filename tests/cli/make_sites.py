@@ -1,7 +1,9 @@
 """make_sites.py FILE AXES TYPE: predictions of 3 images of 5 x 7 sites, 3 members, 4 classes as .npy with these axes;
 TYPE f4, f8, e (float16), or >f4. make_sites.py FILE labels: their label maps as uint8, 255 on a tenth of the sites.
 make_sites.py FILE.npz flat: the sites that are not 255 as samples P (N, M, C), and their labels L. make_sites.py
+FILE one-image: a member of the first image (C, H, W); labels-one: its map. make_sites.py
 FILE labels-none: maps that are 255 everywhere; labels-small: maps of another size.
+make_sites.py FILE.npz copies: each of those samples as an image of 2 x 3 equal sites, P (N, M, C, H, W) and L.
 make_sites.py FILE.npz members: one array (N, C, H, W) a member, and label maps `maps`. Only the standard library."""
 
 import math
@@ -68,19 +70,33 @@ def flat():
     return npy("f4", shape, struct.pack(f"<{len(values)}f", *values)), npy("u1", [len(sites)], labels)
 
 
+def copies():
+    sites = [at for at in walk("NHW", {}) if label(at["N"], at["H"], at["W"]) != 255]
+    values = []
+    for at in sites:
+        for m in range(SIZE["M"]):
+            for x in probabilities(at["N"], at["H"], at["W"], m):
+                values += 6 * [x]
+    labels = bytes(label(at["N"], at["H"], at["W"]) for at in sites for _ in range(6))
+    shape = [len(sites), SIZE["M"], SIZE["C"], 2, 3]
+    return npy("f4", shape, struct.pack(f"<{len(values)}f", *values)), npy("u1", [len(sites), 2, 3], labels)
+
+
 name, what = sys.argv[1:3]
 if what == "members":
     with zipfile.ZipFile(name, "w") as file:
         for m in range(SIZE["M"]):
             file.writestr(f"model_{m}.npy", array("NCHW", "f4", {"M": m}.items()))
         file.writestr("maps.npy", maps())
-elif what == "flat":
+elif what in ("flat", "copies"):
     with zipfile.ZipFile(name, "w") as file:
-        for key, data in zip(("P", "L"), flat(), strict=True):
+        for key, data in zip(("P", "L"), flat() if what == "flat" else copies(), strict=True):
             file.writestr(f"{key}.npy", data)
 else:
     others = {
         "labels": maps,
+        "labels-one": lambda: npy("u1", [5, 7], bytes(label(0, at["H"], at["W"]) for at in walk("HW", {}))),
+        "one-image": lambda: array("CHW", "f4", {"N": 0}.items()),
         "labels-none": lambda: npy("u1", [3, 5, 7], bytes([255] * 105)),
         "labels-small": lambda: npy("u1", [3, 5, 6], bytes(90)),
     }

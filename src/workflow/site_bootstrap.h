@@ -1,0 +1,38 @@
+/* site_bootstrap.h - intervals of the figures of images, by drawing images with replacement. Internal.
+ *
+ * The sites of an image are not independent, so that an image is drawn with all its sites. What the figures of the whole
+ * need of an image are sums; of a measure, how many sites and errors the image has in each of 256 groups of neighbouring
+ * values. A resample adds those of the images it holds. The groups serve the spread alone: the figures themselves are
+ * exact. */
+#ifndef VG_WORKFLOW_SITE_BOOTSTRAP_H
+#define VG_WORKFLOW_SITE_BOOTSTRAP_H
+
+#include "vargate/evaluate.h"
+#include "vargate/workflow.h"
+#include "workflow/value_spill.h"
+
+typedef struct vg_site_bootstrap {
+    size_t images, classes, k_count, resamples;
+    const double *k; /* borrowed */
+    uint64_t seed;
+    double confidence;
+    size_t width;  /* sums of an image: sites, errors, NLL, Brier; 3 a class (support, predicted, right); 2 a k (kept,
+                      kept errors) */
+    double *sums;  /* images x width */
+    double *drawn; /* images: how often the resample holds each */
+} vg_site_bootstrap;
+
+/* Of `own` the resamples, the seed and the confidence are read. Freed also after a failure. */
+vg_status vg_site_bootstrap__new(vg_site_bootstrap *b, size_t images, size_t classes, const double *k, size_t k_count,
+                                 const vg_evaluate_file_options *own);
+void vg_site_bootstrap__free(vg_site_bootstrap *b);
+/* Adds a site of an image: its mean over members, its label, its margin ratio. */
+void vg_site_bootstrap__add(vg_site_bootstrap *b, size_t image, const double *mean, size_t label, double ratio);
+/* Intervals of the figures of the whole, of the classes and of the rule. */
+vg_status vg_site_bootstrap__whole(vg_site_bootstrap *b, vg_evaluation *e);
+/* Intervals of a measure's ranking from its column of the spill, whose rows are the sites that were added, in their
+ * order. */
+vg_status vg_site_bootstrap__ranking(vg_site_bootstrap *b, vg_ranking *r, vg_value_spill *spill, size_t column,
+                                     const vg_evaluate_options *options);
+
+#endif
