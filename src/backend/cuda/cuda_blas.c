@@ -143,7 +143,7 @@ static void choose(vg_backend *b, cuda_product *p, void *d, const void *a, const
         }
     }
     if (chosen < 0 && best >= 0)
-        vg_cuda__choose(s->choices, name, count, best, least);
+        chosen = vg_cuda__choose(s->choices, name, count, best, &least);
     best = chosen >= 0 ? chosen : best;
     p->served = best >= 0;
     if (p->served) {

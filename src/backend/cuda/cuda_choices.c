@@ -2,9 +2,11 @@
 #include "backend/cuda/cuda_choices.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,13 +58,22 @@ static void place(cuda_choices *c, size_t version, const char *device) {
     snprintf(c->path, sizeof c->path, "%s/convolutions-%zu-%s.txt", folder, version, plain);
 }
 
+static const choice *find(const cuda_choices *c, const char *name, int count) {
+    for (size_t i = 0; i < c->used; i++)
+        if (c->items[i].count == count && strcmp(c->items[i].name, name) == 0)
+            return &c->items[i];
+    return NULL;
+}
+
+/* Adds the choices of the file that are not known yet. */
 static void load(cuda_choices *c) {
     char line[512], name[160];
     int count, index;
     float milliseconds;
     FILE *file = *c->path ? fopen(c->path, "r") : NULL;
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "%159s %d %d %f", name, &count, &index, &milliseconds) == 4 && index >= 0 && index < count)
+        if (sscanf(line, "%159s %d %d %f", name, &count, &index, &milliseconds) == 4 && index >= 0 && index < count &&
+            !find(c, name, count))
             add(c, name, count, index, milliseconds);
     if (file)
         fclose(file);
@@ -99,15 +110,35 @@ void vg_cuda__choices_close(cuda_choices *c) {
 }
 
 int vg_cuda__choice(const cuda_choices *c, const char *name, int count, float *milliseconds) {
-    for (size_t i = 0; i < c->used; i++)
-        if (c->items[i].count == count && strcmp(c->items[i].name, name) == 0) {
-            *milliseconds = c->items[i].milliseconds;
-            return c->items[i].index;
-        }
-    return -1;
+    const choice *found = find(c, name, count);
+    if (!found)
+        return -1;
+    *milliseconds = found->milliseconds;
+    return found->index;
 }
 
-void vg_cuda__choose(cuda_choices *c, const char *name, int count, int index, float milliseconds) {
-    if (add(c, name, count, index, milliseconds) && *c->path)
-        store(c);
+/* Waits until no other process changes the file; -1 where there is no file to be locked. */
+static int lock_file(const cuda_choices *c) {
+    char path[4096 + 8];
+    snprintf(path, sizeof path, "%s.lock", c->path);
+    int descriptor = *c->path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+    if (descriptor >= 0)
+        flock(descriptor, LOCK_EX);
+    return descriptor;
+}
+
+int vg_cuda__choose(cuda_choices *c, const char *name, int count, int index, float *milliseconds) {
+    int lock = lock_file(c), held;
+    float time = *milliseconds;
+    load(c);
+    held = vg_cuda__choice(c, name, count, milliseconds);
+    if (held < 0) {
+        held = index;
+        *milliseconds = time;
+        if (add(c, name, count, index, time) && *c->path)
+            store(c);
+    }
+    if (lock >= 0)
+        close(lock);
+    return held;
 }

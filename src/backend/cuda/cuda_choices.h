@@ -14,7 +14,9 @@ vg_status vg_cuda__choices_open(cuda_choices **out, size_t version, const char *
 void vg_cuda__choices_close(cuda_choices *choices);
 /* The index chosen for `name` among `count` candidates, and its time; -1: none yet. */
 int vg_cuda__choice(const cuda_choices *choices, const char *name, int count, float *milliseconds);
-/* Stores a choice, in the file at once, so that a run that is killed later has it when it is resumed. */
-void vg_cuda__choose(cuda_choices *choices, const char *name, int count, int index, float milliseconds);
+/* Stores a choice, in the file at once, so that a run that is killed later has it when it is resumed. Returns the index
+ * to use, and its time: where another process has stored a choice since the file was read, that one, so that all runs
+ * of a machine use the same engines. */
+int vg_cuda__choose(cuda_choices *choices, const char *name, int count, int index, float *milliseconds);
 
 #endif

@@ -332,8 +332,14 @@ static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int coun
             drop(p->lib, trial.plan);
         }
     }
-    if (best >= 0)
-        vg_cuda__choose(p->choices, name, count, best, plan->time);
+    if (best < 0)
+        return;
+    chosen = vg_cuda__choose(p->choices, name, count, best, &plan->time);
+    cuda_plan other = {.key = plan->key, .time = plan->time};
+    if (chosen != best && (other.plan = plan_of(p, configs[chosen], &other.workspace)) != NULL) {
+        drop(p->lib, plan->plan);
+        *plan = other;
+    }
 }
 
 /* Replaces the plan by an accelerator's kernel, where one serves the key and is faster. */
@@ -352,7 +358,7 @@ static void try_own(vg_backend *b, cuda_plan *plan, const cuda_conv_places *plac
     if (chosen < 0) {
         trial.time = time_of(b, &trial, places);
         chosen = trial.time >= 0 && (!plan->plan || trial.time < plan->time);
-        vg_cuda__choose(p->choices, name, 2, chosen, trial.time);
+        chosen = vg_cuda__choose(p->choices, name, 2, chosen, &trial.time);
     }
     trial.own_time = plan->own_time = trial.time > 0 ? trial.time : 0;
     if (!chosen)
