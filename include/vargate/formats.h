@@ -67,7 +67,7 @@ typedef enum vg_product {
 typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;
-    /* array to take; NULL: "P", "Q", "probs", "probabilities", "Z" or "logits", the first there is, or the only
+    /* array to take; NULL: "P", "probs", "probabilities", "Z", "logits" or "Q", the first there is, or the only
      * array of rank 2 or 3 (or as `axes` says) that is not named as labels are, or model_0, model_1, ...: one array
      * (N, C) a member. The arrays of the members may also be named, "a,b,c", or by "prefix*". */
     const char *key;

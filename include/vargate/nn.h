@@ -280,9 +280,10 @@ typedef struct vg_predictor_info {
     size_t epoch;                   /* epochs trained before the checkpoint */
     const char *device;             /* the device in words */
     const char *const *class_names; /* `classes` names in the order of the logits; NULL: none are known */
+    const double *class_k;          /* `classes`: the k of the gate that was trained (loss gated); NULL: none */
 } vg_predictor_info;
 #define VG_PREDICTOR_INFO_INIT                                                                                         \
-    {sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL}
+    {sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL, NULL}
 
 /* A network opened for prediction. One caller at a time; different predictors may run at once. */
 typedef struct vg_predictor vg_predictor;

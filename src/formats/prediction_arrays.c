@@ -1,6 +1,7 @@
 /* prediction_arrays.c - finds the predictions among the arrays of a file. See prediction_arrays.h.
  *
- *     P, Q, probs, probabilities, else Z, logits    the first of these that is there
+ *     P, probs, probabilities, Z, logits, Q         the first of these that is there: Q, which is gated, only where
+ *                                                   nothing else is
  *     the only array with 2 or 3 axes               that is not named as labels, classes or ids are; where the caller
  *                                                   names the axes, with as many
  *     model_0, model_1, ...                         one array (N, C) a member: names that end in consecutive numbers
@@ -17,7 +18,8 @@
 
 #include "formats/labels.h"
 
-static const char *const probability_keys[] = {"P", "Q", "probs", "probabilities", NULL};
+static const char *const probability_keys[] = {"P", "probs", "probabilities", NULL};
+static const char *const gated_keys[] = {"Q", NULL};
 static const char *const logit_keys[] = {"Z", "logits", NULL};
 static const char *const member_words[] = {"model", "member", "head",   "net",   "network", "estimator",
                                            "seed",  "run",    "pass",   "m",     "p",       "q",
@@ -88,8 +90,7 @@ static vg_status check_parts(const vg_source *source, const vg_prediction_arrays
         if (array->rank != part_rank(axes))
             return vg_base__fail(VG_ERR_FORMAT, "%s: array '%.100s' has %zu %s, expected %s%s of a member",
                                  source->path, array->name, array->rank, array->rank == 1 ? "axis" : "axes",
-                                 axes ? "as in --axes " : "(samples, classes)",
-                                 axes ? axes : "");
+                                 axes ? "as in --axes " : "(samples, classes)", axes ? axes : "");
         if (memcmp(array->shape, first->shape, array->rank * sizeof *array->shape) != 0)
             return vg_base__fail(VG_ERR_FORMAT,
                                  "%s: array '%.100s' is %s, but '%.100s' is %s: members predict the same samples and "
@@ -219,7 +220,8 @@ static vg_status choose_usual(vg_prediction_arrays *out, const vg_source *source
                               const char *axes) {
     if (source->count == 1 && source->arrays[0].name[0] == '\0') /* a .npy file: nothing to choose from */
         return VG_OK;
-    if (find_listed(source, probability_keys, &out->index) || find_listed(source, logit_keys, &out->index))
+    if (find_listed(source, probability_keys, &out->index) || find_listed(source, logit_keys, &out->index) ||
+        find_listed(source, gated_keys, &out->index))
         return VG_OK;
     VG_TRY(start_parts(out, source));
     for (size_t i = 0; i < source->count; i++)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/gate.h"
 #include "base/names.h"
 #include "nn/checkpoint.h"
 #include "nn/predictor.h"
@@ -18,6 +19,7 @@ struct vg_predictor {
     char **class_names; /* in the order of the results; NULL: none */
     size_t *order;      /* class c of the results is class order[c] of the network; NULL: its own order */
     float *ordered;     /* C: one reordered row of logits */
+    double *gates;      /* C, in the network's order: the trained k; NULL: the loss was not gated */
 };
 
 /* M of a recipe: 0 stands for the heads, or for 100 passes of an MCD network. */
@@ -69,6 +71,7 @@ static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_pred
     vg_learner_options lo = vg_checkpoint__learner_options(&p->recipe, &p->state, false);
     VG_TRY(vg_learner__new(&p->learner, p->backend, &lo));
     VG_TRY(vg_checkpoint__names(&p->class_names, checkpoint, p->state.classes));
+    VG_TRY(vg_checkpoint__gates(&p->gates, checkpoint, p->state.classes));
     return vg_checkpoint__load(checkpoint, p->learner, false);
 }
 
@@ -98,6 +101,7 @@ void vg_predictor_free(vg_predictor *p) {
     vg_checkpoint__free_names(p->class_names, p->state.classes);
     vg_base__release(p->order);
     vg_base__release(p->ordered);
+    vg_base__release(p->gates);
     vg_base__release(p);
 }
 
@@ -112,7 +116,8 @@ vg_predictor_info vg_predictor__info(const vg_predictor *p) {
                               .recipe = &p->recipe,
                               .epoch = p->state.epoch,
                               .device = p->backend->device,
-                              .class_names = (const char *const *)p->class_names};
+                              .class_names = (const char *const *)p->class_names,
+                              .class_k = p->order ? NULL : p->gates};
     memcpy(info.mean, p->state.mean, sizeof info.mean);
     memcpy(info.std, p->state.std, sizeof info.std);
     return info;
@@ -207,4 +212,37 @@ void vg_nn__softmax_rows(float *values, size_t rows, size_t classes) {
         for (size_t c = 0; c < classes; c++)
             p[c] = (float)(exp((double)p[c] - top) / sum);
     }
+}
+
+/* Gamma of every class of one sample, from its members. */
+static void gate_sample(double *gamma, const float *p, size_t members, size_t classes, const double *k) {
+    for (size_t c = 0; c < classes; c++) {
+        double sum = 0, squares = 0;
+        for (size_t m = 0; m < members; m++)
+            sum += p[m * classes + c];
+        const double mean = sum / (double)members;
+        for (size_t m = 0; m < members; m++)
+            squares += (p[m * classes + c] - mean) * (p[m * classes + c] - mean);
+        const double spread = sqrt(squares / (double)members) + VG_GATE_EPSILON;
+        gamma[c] = fmax(-expm1(-mean / (k[c] * spread)), VG_GATE_FLOOR);
+    }
+}
+
+vg_status vg_nn__gate_rows(float *values, size_t n, size_t members, size_t classes, const double *k) {
+    double *gamma;
+    VG_TRY(vg_base__alloc(&gamma, classes, sizeof *gamma, "the gate"));
+    for (size_t i = 0; i < n; i++) {
+        float *sample = values + i * members * classes;
+        gate_sample(gamma, sample, members, classes, k);
+        for (size_t m = 0; m < members; m++) {
+            float *p = sample + m * classes;
+            double whole = 0;
+            for (size_t c = 0; c < classes; c++)
+                whole += p[c] * gamma[c];
+            for (size_t c = 0; c < classes && whole > VG_GATE_FLOOR; c++)
+                p[c] = (float)(p[c] * gamma[c] / whole);
+        }
+    }
+    vg_base__release(gamma);
+    return VG_OK;
 }

@@ -25,5 +25,8 @@ vg_status vg_predictor__run_on_device(vg_predictor *predictor, const float **log
 size_t vg_predictor__piece(const vg_predictor *predictor);
 /* Softmax over the last axis of rows x classes, in place. */
 void vg_nn__softmax_rows(float *values, size_t rows, size_t classes);
+/* The gated members Q of n samples from their probabilities [n][members][classes], in place, as the gated loss has
+ * them: backend/ref/ref_gate.c. k: of every class. */
+vg_status vg_nn__gate_rows(float *values, size_t n, size_t members, size_t classes, const double *k);
 
 #endif

@@ -99,6 +99,9 @@ typedef struct vg_report {
     const char *created, *command, *decide;
     /* The command that finds the page's promise again, to which the page adds --target-risk R --save policy.json. */
     const char *policy;
+    /* epoch_count x gate_count, beside epochs: the k of the gate of every class that was trained; NULL: none */
+    const double *gates;
+    size_t gate_count;
 } vg_report;
 #define VG_REPORT_INIT                                                                                                 \
     {sizeof(vg_report),                                                                                                \
@@ -138,7 +141,9 @@ typedef struct vg_report {
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \
-     NULL}
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0}
 
 /* The page: one HTML file, self-contained. */
 vg_status vg_report__page(const vg_report *report, const vg_sink *sink);

@@ -293,7 +293,7 @@ static vg_status emit_meta(page *p) {
     vg_report__key(e, "other");
     vg_report__emit_evaluation(e, r->other, 0);
     vg_report__key(e, "training");
-    vg_report__emit_training(e, r);
+    VG_TRY(vg_report__emit_training(e, r));
     vg_report__key(e, "ood");
     VG_TRY(vg_report__emit_ood(e, r));
     vg_report__key(e, "promise");

@@ -43,7 +43,7 @@ vg_status vg_report__ood_curves(vg_ood_curves *out, const vg_measure *id, size_t
 
 /* Objects of the page's JSON. */
 void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *evaluation, int with_measures);
-void vg_report__emit_training(vg_emit *e, const vg_report *report);
+vg_status vg_report__emit_training(vg_emit *e, const vg_report *report);
 vg_status vg_report__emit_ood(vg_emit *e, const vg_report *report);
 /* The k that can be promised for each of a list of target risks; null without labels (report_promise.c). */
 vg_status vg_report__emit_promises(vg_emit *e, const vg_report *report);

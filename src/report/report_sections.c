@@ -1,6 +1,10 @@
 /* report_sections.c - evaluation, training and OOD figures as JSON of the page. Keys are those of `vargate evaluate
  * --json` and `vargate ood --json` where they mean the same. */
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/report_parts.h"
 
@@ -105,12 +109,66 @@ void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_mea
     vg_report__close(e, '}');
 }
 
-void vg_report__emit_training(vg_emit *e, const vg_report *report) {
+enum { GATE_LINES = 12 }; /* classes that are drawn each for itself */
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Entry `line` of an epoch's ks: that of a class, or of many classes the least, the middle and the largest. */
+static double gate_value(const vg_report *report, double *sorted, size_t epoch, size_t line) {
+    const double *k = report->gates + epoch * report->gate_count;
+    size_t count = report->gate_count, places[] = {0, count / 2, count - 1};
+    if (count <= GATE_LINES)
+        return k[line];
+    memcpy(sorted, k, count * sizeof *k);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    return sorted[places[line]];
+}
+
+/* "k": {"names": [...], "lines": [[k of each epoch], ...]}, or null. */
+static vg_status emit_gates(vg_emit *e, const vg_report *report) {
+    static const char *const few[] = {"least", "middle", "largest"};
+    bool each = report->gate_count <= GATE_LINES;
+    size_t lines = each ? report->gate_count : 3;
+    double *sorted;
+    vg_report__key(e, "k");
+    if (!report->gates || !report->gate_count) {
+        vg_report__text(e, NULL);
+        return VG_OK;
+    }
+    VG_TRY(vg_base__alloc(&sorted, report->gate_count, sizeof *sorted, "the gate"));
+    vg_report__open(e, '{');
+    vg_report__key(e, "names");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < lines; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "%zu", i);
+        bool named = each && report->class_names && report->gate_count == report->classes;
+        vg_report__text(e, named ? report->class_names[i] : each ? number : few[i]);
+    }
+    vg_report__close(e, ']');
+    vg_report__key(e, "lines");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < lines; i++) {
+        vg_report__open(e, '[');
+        for (size_t epoch = 0; epoch < report->epoch_count; epoch++)
+            vg_report__number_short(e, gate_value(report, sorted, epoch, i), 5);
+        vg_report__close(e, ']');
+    }
+    vg_report__close(e, ']');
+    vg_report__close(e, '}');
+    vg_base__release(sorted);
+    return VG_OK;
+}
+
+vg_status vg_report__emit_training(vg_emit *e, const vg_report *report) {
     static const char *const keys[] = {"epoch",   "train_loss", "val_loss",     "val_accuracy",
                                        "val_ece", "diversity",  "k_sensitivity"};
     if (report->epoch_count == 0) {
         vg_report__text(e, NULL);
-        return;
+        return VG_OK;
     }
     vg_report__open(e, '{');
     vg_report__key_number(e, "collapse", report->collapse_epoch);
@@ -130,7 +188,9 @@ void vg_report__emit_training(vg_emit *e, const vg_report *report) {
     for (size_t i = 0; i < report->epoch_count; i++)
         vg_report__number_short(e, report->train_accuracy ? report->train_accuracy[i] : NAN, 8);
     vg_report__close(e, ']');
+    VG_TRY(emit_gates(e, report));
     vg_report__close(e, '}');
+    return VG_OK;
 }
 
 static void counts(vg_emit *e, const char *key, const size_t *values, size_t count) {

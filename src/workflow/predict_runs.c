@@ -1,6 +1,7 @@
 /* predict_runs.c - ensemble predictions over a set of images, streamed to an .npz: P (or logits Z) of shape (N, M, C),
- * the labels L where the set has them, the images' ids (the names of their files, or their numbers in the set), and the
- * names of the classes where they are known (classes). */
+ * the gated members Q and their k where one network was trained with the gated loss, the labels L where the set has
+ * them, the images' ids (the names of their files, or their numbers in the set), and the names of the classes where
+ * they are known (classes). */
 #include "formats/arrays.h"
 #include "nn/predictor.h"
 #include "vargate/formats.h"
@@ -31,27 +32,45 @@ static vg_status write_ids(vg_prediction *p, vg_writer *writer) {
     return status;
 }
 
-static vg_status write_chunks(vg_prediction *p, vg_writer *writer) {
+/* The trained k of the gate, which several networks do not have in common; NULL: none. */
+static const double *gates_of(const vg_prediction *p) {
+    return p->options.run_count == 1 && p->members > 1 ? p->info[0].class_k : NULL;
+}
+
+/* Predicts all images and writes "Z", "P" or, with gates, "Q". */
+static vg_status write_chunks(vg_prediction *p, vg_writer *writer, const char *name, const double *gates) {
     static const char what[] = "predicting";
     const vg_job *job = &p->options.job;
     size_t C = p->classes, shape[3] = {p->n, p->members, C};
-    VG_TRY(vg_writer__begin(writer, p->options.logits ? "Z" : "P", VG_ELEMENT_F32, 3, shape));
+    VG_TRY(vg_writer__begin(writer, name, VG_ELEMENT_F32, 3, shape));
     for (size_t i = 0; i < p->n; i += VG_PREDICTION_CHUNK) {
         size_t count = p->n - i < VG_PREDICTION_CHUNK ? p->n - i : VG_PREDICTION_CHUNK;
         VG_TRY(vg_prediction__logits(p, i, count));
-        if (!p->options.logits)
+        if (*name != 'Z')
             vg_nn__softmax_rows(p->all, count * p->members, C);
+        if (gates)
+            VG_TRY(vg_nn__gate_rows(p->all, count, p->members, C, gates));
         VG_TRY(vg_writer__append(writer, p->all, count * p->members * C * sizeof(float)));
         VG_TRY(vg_job__progress(job, what, i + count, p->n));
     }
     return VG_OK;
 }
 
+/* Arrays are written one after the other: the images are predicted once more for Q, rather than held in memory. */
+static vg_status write_members(vg_prediction *p, vg_writer *writer) {
+    const double *gates = gates_of(p);
+    VG_TRY(write_chunks(p, writer, p->options.logits ? "Z" : "P", NULL));
+    if (!gates)
+        return VG_OK;
+    VG_TRY(write_chunks(p, writer, "Q", gates));
+    return vg_writer_array(writer, "k", VG_ELEMENT_F64, 1, &p->classes, gates);
+}
+
 static vg_status write_all(vg_prediction *p, vg_writer *writer) {
     VG_TRY(vg_writer__mark(writer, VG_PRODUCT_PREDICTIONS));
     vg_status status = vg_job__begin(&p->options.job, "predicting", "images");
     if (status == VG_OK)
-        status = write_chunks(p, writer);
+        status = write_members(p, writer);
     vg_job__end(&p->options.job);
     if (status == VG_OK && p->labels)
         status = write_labels(p, writer);

@@ -48,6 +48,8 @@ static double find_collapse(const vg_report_epoch *epochs, size_t count) {
 typedef struct epoch_list {
     vg_report_epoch *items;
     double *train_accuracy;
+    double *gates; /* of the first gate_epochs epochs; NULL: none */
+    size_t gate_count, gate_epochs;
     size_t count, room;
     double collapse;
     bool says; /* the file has the key "collapsed" */
@@ -79,6 +81,23 @@ static bool fold_epoch(epoch_list *list, const vg_report_epoch *e, double train_
     return false;
 }
 
+/* Keeps the k of an epoch that has as many as the first. */
+static bool add_gates(epoch_list *list, const json_t *k) {
+    size_t count = json_array_size(k);
+    if (list->gate_epochs == 0)
+        list->gate_count = count;
+    if (count == 0 || count != list->gate_count || list->gate_epochs != list->count)
+        return true;
+    double *gates = realloc(list->gates, (list->gate_epochs + 1) * count * sizeof *gates);
+    if (!gates)
+        return false;
+    list->gates = gates;
+    for (size_t c = 0; c < count; c++)
+        gates[list->gate_epochs * count + c] = json_number_value(json_array_get(k, c));
+    list->gate_epochs++;
+    return true;
+}
+
 static bool add(epoch_list *list, const json_t *line) {
     const json_t *collapsed = json_object_get(line, "collapsed");
     vg_report_epoch epoch = epoch_of(line);
@@ -104,6 +123,8 @@ static bool add(epoch_list *list, const json_t *line) {
     if (isnan(list->collapse) &&
         (json_is_true(collapsed) || (json_is_integer(collapsed) && json_integer_value(collapsed))))
         list->collapse = epoch.epoch;
+    if (!add_gates(list, json_object_get(line, "k")))
+        return false;
     list->train_accuracy[list->count] = accuracy_of_line;
     list->items[list->count++] = epoch;
     return true;
@@ -131,6 +152,7 @@ static vg_status read_lines(epoch_list *list, FILE *file, const char *path) {
 void vg_report_epochs__free(vg_report_epochs *epochs) {
     free(epochs->items);
     free(epochs->train_accuracy);
+    free(epochs->gates);
     *epochs = (vg_report_epochs){.collapse = NAN};
 }
 
@@ -144,6 +166,8 @@ vg_status vg_report_epochs__read(vg_report_epochs *out, const char *path) {
     out->items = list.items;
     out->train_accuracy = list.train_accuracy;
     out->count = list.count;
+    out->gates = list.gates;
+    out->gate_count = list.gate_epochs == list.count ? list.gate_count : 0;
     out->collapse = list.says ? list.collapse : find_collapse(list.items, list.count);
     return status;
 }

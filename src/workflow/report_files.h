@@ -50,7 +50,8 @@ void vg_report_names__free(char **names, size_t classes);
 typedef struct vg_report_epochs {
     vg_report_epoch *items;
     double *train_accuracy; /* count */
-    size_t count;
+    double *gates;          /* count x gate_count: the trained k of every class; NULL: none, or not in every epoch */
+    size_t count, gate_count;
     double collapse;
 } vg_report_epochs;
 vg_status vg_report_epochs__read(vg_report_epochs *out, const char *path);

@@ -37,6 +37,7 @@ typedef struct page_data {
     bool is_run, has_recipe;
     vg_recipe recipe;
     char predictions[PATH_ROOM], temperatures[PATH_ROOM], metrics[PATH_ROOM], folder[PATH_ROOM], path[PATH_ROOM + 32];
+    char gates[PATH_ROOM];                 /* k.json of a run */
     char *title, ensemble[256], note[256]; /* title: a copy of the caller's; NULL: none was given */
     char *command, *decide, *policy, created[32];
     vg_report_subject subject;
@@ -92,6 +93,11 @@ static vg_status find_ood(page_data *page, const char *folder) {
     return status;
 }
 
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 static vg_status look_into_run(page_data *page, const char *folder) {
     char path[PATH_ROOM];
     page->is_run = true;
@@ -109,6 +115,10 @@ static vg_status look_into_run(page_data *page, const char *folder) {
         VG_TRY(vg_recipe__read(&page->recipe, path));
         page->has_recipe = true;
     }
+    snprintf(page->gates, PATH_ROOM, "%.4000s/k.json", folder);
+    bool gated = page->has_recipe && page->recipe.loss == 2 && is_there(page->gates);
+    if (gated && !page->reading.class_k && strcmp(base_name(page->predictions), "test.npz") == 0)
+        page->reading.class_k = page->gates;
     return find_ood(page, folder);
 }
 
@@ -253,11 +263,6 @@ static vg_status read_all(page_data *page) {
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void describe(page_data *page) {
     static const char *const kinds[] = {"MC dropout",
                                         "last-layer ensemble",
@@ -304,6 +309,8 @@ static void fill_subject(page_data *page) {
     r->ood_count = page->ood_count;
     r->epochs = page->epochs.items;
     r->train_accuracy = page->epochs.train_accuracy;
+    r->gates = page->epochs.gates;
+    r->gate_count = page->epochs.gate_count;
 }
 
 static void fill_images(page_data *page) {

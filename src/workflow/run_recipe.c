@@ -5,7 +5,8 @@
  *   predict    val.npz, test.npz, ood-NAME.npz (logits Z, labels L)
  *   calibrate  temps.json (one temperature a head; one in all for MCD)
  *   score      scores.npz
- *   evaluate   results.json: "test", "test_calibrated", "ood", "ood_calibrated", "training" (run_results.c)
+ *   evaluate   results.json: "test", "test_calibrated", "test_gated", "ood", "ood_calibrated", "training"
+ *              (run_results.c); with loss gated at the k that was trained, k.json
  *   mcd-lle    mcd-lle.npz, mcd-lle.json: where asked for, a last-layer ensemble's members with dropout */
 #include "workflow/run_recipe.h"
 
@@ -163,10 +164,27 @@ static vg_status evaluate(vg_run *run, const char *temps, vg_evaluation_result *
     return vg_ood_files(ood, run->test, paths, run->recipe.ood_count, &input, &compare);
 }
 
+/* The test set as a network with the gated loss predicts it: by the mean of the gated members, Q of test.npz. */
+static vg_status evaluate_gated(vg_run *run) {
+    vg_input_options input = run->input;
+    vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
+    if (!run->input.class_k)
+        return VG_OK;
+    input.key = "Q";
+    input.class_k = NULL;
+    how.job = run->quiet;
+    VG_TRY(vg_evaluate_file(&run->evaluations[2], run->test, &input, &how));
+    const vg_evaluation *e = run->evaluations[2]->evaluation;
+    vg_job__note(&run->options.job, "the gated members (Q), as trained: accuracy %.4f, ECE %.4f, NLL %.4f",
+                 e->accuracy.value, e->ece.value, e->nll.value);
+    return VG_OK;
+}
+
 static vg_status evaluate_stage(vg_run *run) {
     VG_TRY(evaluate(run, NULL, &run->evaluations[0], &run->comparisons[0]));
     if (run->recipe.calibrate)
         VG_TRY(evaluate(run, run->temps, &run->evaluations[1], &run->comparisons[1]));
+    VG_TRY(evaluate_gated(run));
     return vg_run__write_results(run);
 }
 
@@ -195,6 +213,9 @@ static void name_files(vg_run *run) {
     vg_run__file(run->val, run, "val.npz");
     vg_run__file(run->test, run, "test.npz");
     vg_run__file(run->temps, run, "temps.json");
+    vg_run__file(run->gates, run, "k.json");
+    if (run->recipe.loss == 2) /* gated: the gate settings of the recipe are multiples of the trained k */
+        run->input.class_k = run->gates;
     for (size_t i = 0; i < run->recipe.ood_count; i++)
         ood_file(run->ood[i], run, i);
 }
@@ -290,9 +311,9 @@ vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *option
 
 void vg_run_result_free(vg_run_result *result) {
     vg_run *run = (vg_run *)(void *)result; /* the result is its first member */
-    for (int i = 0; run && i < 2; i++) {
+    for (int i = 0; run && i < 3; i++)
         vg_evaluation_result_free(run->evaluations[i]);
+    for (int i = 0; run && i < 2; i++)
         vg_ood_result_free(run->comparisons[i]);
-    }
     vg_base__release(run);
 }

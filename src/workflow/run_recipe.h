@@ -14,11 +14,11 @@ typedef struct vg_run {
     vg_run_recipe_options options;
     vg_recipe recipe;
     char folder[VG_RUN_FOLDER];
-    char val[VG_RUN_PATH], test[VG_RUN_PATH], temps[VG_RUN_PATH], ood[VG_RECIPE_LIST][VG_RUN_PATH];
+    char val[VG_RUN_PATH], test[VG_RUN_PATH], temps[VG_RUN_PATH], gates[VG_RUN_PATH], ood[VG_RECIPE_LIST][VG_RUN_PATH];
     vg_job quiet;                         /* the caller's job without notes */
     vg_score_options scoring;             /* the recipe's gate settings */
     vg_input_options input;               /* of the predictions; points to scoring */
-    vg_evaluation_result *evaluations[2]; /* of the test set: as trained, calibrated */
+    vg_evaluation_result *evaluations[3]; /* of the test set: as trained, calibrated, of the gated members */
     vg_ood_result *comparisons[2];
     const char *ood_names[VG_RECIPE_LIST];
 } vg_run;

@@ -30,14 +30,16 @@ static void put_ood(json_t *results, const char *key, const vg_run *run, const v
 
 /* The last line of metrics.jsonl. */
 static json_t *last_metrics(const vg_run *run) {
-    char path[VG_RUN_PATH], line[4096];
+    char path[VG_RUN_PATH], *line = NULL;
+    size_t room = 0;
     json_t *last = NULL;
     vg_run__file(path, run, "metrics.jsonl");
     FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && getline(&line, &room, file) > 0) {
         json_decref(last);
         last = json_loads(line, 0, NULL);
     }
+    free(line);
     if (file)
         fclose(file);
     return last ? last : json_object();
@@ -75,6 +77,7 @@ vg_status vg_run__write_results(const vg_run *run) {
     vg_json__put_text(results, "checkpoint", recipe->snapshots ? "snapshots" : recipe->checkpoint ? "best" : "last");
     put_evaluation(results, "test", run->evaluations[0]);
     put_evaluation(results, "test_calibrated", run->evaluations[1]);
+    put_evaluation(results, "test_gated", run->evaluations[2]);
     put_ood(results, "ood", run, run->comparisons[0]);
     put_ood(results, "ood_calibrated", run, run->comparisons[1]);
     vg_json__put(results, "training", last_metrics(run));

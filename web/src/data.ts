@@ -62,6 +62,8 @@ export interface Training {
   diversity: (number | null)[];
   k_sensitivity: (number | null)[];
   train_accuracy?: (number | null)[];
+  /** The k of the gate that was trained: of every class, or of many the least, the middle and the largest. */
+  k?: { names: string[]; lines: (number | null)[][] } | null;
 }
 /** What the library can promise on these samples. Rows: target risk, k or null, bound, samples it would take,
  * fewest without error. */

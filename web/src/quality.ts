@@ -216,6 +216,14 @@ export function training(): HTMLElement | null {
       h("span", {}, h("i", { class: "swatch", style: `--swatch:var(${c})` }), name),
     ),
   );
+  const gates = t.k ?? null;
+  const colour = (i: number): string => (i < 6 ? `--c${i}` : "--ink2");
+  const gate = new Chart("k over epochs", 280, () => ({
+    data: [t.epoch, ...(gates?.lines ?? [])] as uPlot.AlignedData,
+    series: (gates?.lines ?? []).map((_, i) => line(css(colour(i)), i < 6 ? { width: 2 } : { dash: [2 + (i % 4), 3] })),
+    x: { label: "epoch" },
+    y: { label: "k of the gate" },
+  }));
   return section(
     "training",
     diverse ? "How diversity went in training" : "How training went",
@@ -231,6 +239,23 @@ export function training(): HTMLElement | null {
       { class: "pair" },
       diverse ? h("figure", {}, h("figcaption", {}, "Diversity D (logarithmic)"), diversity.host) : null,
       h("figure", {}, h("figcaption", {}, "Loss and accuracy"), loss.host),
+      gates
+        ? h(
+            "figure",
+            {},
+            h("figcaption", {}, "k of the gate, trained with the network"),
+            gate.host,
+            h(
+              "p",
+              { class: "legend" },
+              ...gates.names.map((name, i) => {
+                const last = gates.lines[i]?.[t.epoch.length - 1];
+                const value = last === null || last === undefined ? "" : ` ${last.toPrecision(3)}`;
+                return h("span", {}, h("i", { class: "swatch", style: `--swatch:var(${colour(i)})` }), name + value);
+              }),
+            ),
+          )
+        : null,
     ),
   );
 }
