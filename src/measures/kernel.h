@@ -75,6 +75,11 @@ vg_status vg_measures__check_units(const vg_kernel_job *job, size_t first, size_
 typedef double vg_member_value(const void *context, size_t m, size_t c);
 void vg_measures__direct(double results[6], vg_member_value *value, const void *context, const vg_kernel_job *job);
 
+/* Scores units again that a kernel refused, where nothing but logits of -inf is wrong with them: see masked_logits.c.
+ * VG_ERR_DATA otherwise, with the kernel's message or one of its own. */
+vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count);
+
+
 /* Element (n, m, c) of the input as double. */
 double vg_measures__value(const vg_predictions *in, size_t n, size_t m, size_t c);
 /* float16 and bfloat16 bits to float. */

@@ -228,7 +228,10 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     size_t u = first * w->per, stop = end < w->units ? end : w->units;
     if (u >= stop)
         return VG_OK;
-    VG_TRY(w->scorer->tier->score(w->job, workspace, u, stop - u));
+    vg_status status = w->scorer->tier->score(w->job, workspace, u, stop - u);
+    if (status == VG_ERR_DATA && w->job->options.logits)
+        status = vg_measures__score_masked(w->scorer->tier, w->job, u, stop - u);
+    VG_TRY(status);
     compare_tops(w, u, stop, worker);
     double *votes = w->job->out.votes;
     for (size_t labels = w->job->labels; votes && u < stop; u++)

@@ -1,9 +1,9 @@
 /* site_bootstrap.h - intervals of the figures of images, by drawing images with replacement. Internal.
  *
- * The sites of an image are not independent, so that an image is drawn with all its sites. What the figures of the whole
- * need of an image are sums; of a measure, how many sites and errors the image has in each of 256 groups of neighbouring
- * values. A resample adds those of the images it holds. The groups serve the spread alone: the figures themselves are
- * exact. */
+ * The sites of an image are not independent, so that an image is drawn with all its sites. What the figures of the
+ * whole need of an image are sums; of a measure, how many sites and errors the image has in each of 256 groups of
+ * neighbouring values. A resample adds those of the images it holds. The groups serve the spread alone: the figures
+ * themselves are exact. */
 #ifndef VG_WORKFLOW_SITE_BOOTSTRAP_H
 #define VG_WORKFLOW_SITE_BOOTSTRAP_H
 
