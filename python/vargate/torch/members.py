@@ -32,7 +32,7 @@ ENSEMBLES = ("mcd", "lle", "mcd-lle", "deep")
 
 class Collected(NamedTuple):
     """Logits (N, M, C) float32, and labels where the loader gave them: (N,) int64, or (N, C) where it gave 0/1 for
-    every class."""
+    every class. Of images logits (N, M, C, H, W) and label maps (N, H, W)."""
 
     logits: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int64] | None
@@ -84,9 +84,23 @@ def _call(model: nn.Module, x: Any) -> Any:
     return model(x)
 
 
-def _labels_of(y: Any, n: int, classes: int) -> npt.NDArray[np.int64]:
-    """Labels of a batch, (n,) or 0/1 (n, classes); nothing is rounded or flattened."""
+def _maps_of(a: npt.NDArray[Any], n: int, sites: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Label maps of a batch, a class number for each site; what they leave out (255, often) is kept."""
+    if a.shape == (n, 1, *sites):
+        a = a[:, 0]
+    if a.shape != (n, *sites):
+        raise ValueError(
+            f"label maps of a batch have shape {a.shape}, but the logits have sites {(n, *sites)}: scale the logits to "
+            "the labels' size in the model (torch.nn.functional.interpolate)"
+        )
+    return as_integers(a, "labels of a batch")
+
+
+def _labels_of(y: Any, n: int, classes: int, sites: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Labels of a batch, (n,) or 0/1 (n, classes), or maps of `sites`; nothing is rounded or flattened."""
     a = np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y)
+    if sites:
+        return _maps_of(a, n, sites)
     if a.shape == (n, 1):
         a = a[:, 0]
     if a.shape not in ((n,), (n, classes)):
@@ -113,26 +127,55 @@ def _length(loader: Iterable[Any]) -> int | None:
 # --- members ----------------------------------------------------------------------------------------------------------
 
 
-def _heads(model: nn.Module, x: Any, what: str = "the model") -> Tensor:
-    """A pass: logits (N, H, C) of the output itself, its ``logits``, or its entry of that name."""
-    z = _call(model, x)
-    if isinstance(z, Mapping) and "logits" in z:
-        z = z["logits"]
-    elif not isinstance(z, Tensor):
-        z = getattr(z, "logits", z)
-    if not isinstance(z, Tensor) or z.dim() not in (2, 3):
-        shape = tuple(z.shape) if isinstance(z, Tensor) else type(z).__name__
-        raise ValueError(f"{what} gave {shape}, expected logits (N, C) or (N, heads, C)")
-    return z[:, None] if z.dim() == 2 else z
+# What an output is where its axes are not named. Five are heads of images or one volume: nothing is guessed.
+_BY_RANK = {2: "NC", 3: "NMC", 4: "NCHW"}
+
+
+def _axes_of(z: Tensor, axes: str | None, what: str) -> str:
+    named = axes or _BY_RANK.get(z.dim(), "")
+    if z.dim() == len(named):
+        return named
+    given, shape = f"axes={axes!r} names {len(named)}" if axes else "expected logits", tuple(z.shape)
+    if not axes and z.dim() == 5:
+        raise ValueError(f"{what} gave {shape}: pass axes='NMCHW' if these are heads and images, 'NCHWD' if volumes")
+    raise ValueError(f"{what} gave {shape}, {given}{'' if axes else ' (N, C), (N, heads, C) or (N, C, H, W)'}")
+
+
+def _output(z: Any) -> Any:
+    """The logits among what a model gave: itself, its ``logits``, or its entry ``logits`` or ``out``."""
+    if isinstance(z, Mapping):
+        return next((z[name] for name in ("logits", "out") if name in z), z)
+    return z if isinstance(z, Tensor) else getattr(z, "logits", z)
+
+
+def _heads(model: nn.Module, x: Any, axes: str | None, what: str = "the model") -> Tensor:
+    """A pass: logits (N, heads, C), or (N, heads, C, H, W, ...) of images and volumes."""
+    z = _output(_call(model, x))
+    if not isinstance(z, Tensor):
+        raise ValueError(f"{what} gave {type(z).__name__}, expected logits (N, C), (N, heads, C) or (N, C, H, W)")
+    named = _axes_of(z, axes, what)
+    if "M" not in named:
+        named, z = "M" + named, z[None]
+    return z.permute([named.index(letter) for letter in "NMCHWD" if letter in named])
+
+
+def _checked_axes(axes: str | None) -> str | None:
+    if axes is None:
+        return None
+    letters = sorted(axes)
+    if letters != sorted(set(letters)) or not set("NC") <= set(letters) <= set("NMCHWD"):
+        raise ValueError(f"axes is {axes!r}, expected the axes of the model's output: an order of N C, M, H W, D")
+    return axes
 
 
 class _Members:
     """Logits of a batch from every member; notes whether any two passes over the same inputs have differed."""
 
     def __init__(
-        self, models: list[nn.Module], ensemble: str, members: int, passes: int | None, heads: int | None
+        self, models: list[nn.Module], ensemble: str, members: int, counts: Sequence[int | None], axes: str | None
     ) -> None:
-        self.models, self.ensemble, self.members, self.passes, self.heads = models, ensemble, members, passes, heads
+        self.models, self.ensemble, self.members, self.axes = models, ensemble, members, axes
+        self.passes, self.heads = counts
         self.compared = self.differed = False
 
     def _compare(self, first: Tensor, second: Tensor) -> None:
@@ -142,19 +185,19 @@ class _Members:
     def _passes(self, x: Any, first: Tensor, count: int) -> Iterator[Tensor]:
         yield first
         for t in range(1, count):
-            z = _heads(self.models[0], x)
+            z = _heads(self.models[0], x, self.axes)
             if t == 1:
                 self._compare(first, z)
             yield z
 
     def __call__(self, x: Any) -> Tensor:
-        """(N, M, C)"""
+        """(N, M, C), and the axes of the sites."""
         if self.ensemble == "deep":
-            each = [_heads(model, x, "a model") for model in self.models]
+            each = [_heads(model, x, self.axes, "a model") for model in self.models]
             for other in each[1:]:
                 self._compare(each[0], other)
             return torch.cat(each, dim=1)
-        first = _heads(self.models[0], x)
+        first = _heads(self.models[0], x, self.axes)
         count = first.shape[1]
         if self.ensemble == "lle":
             return first[:, : min(self.members, count)]
@@ -225,6 +268,7 @@ def collect_batches(
     seed: int | None = None,
     progress: bool | None = None,
     unpack: Unpack | None = None,
+    axes: str | None = None,
 ) -> Iterator[Collected]:
     """What `collect` gives, one batch after another: memory for one batch of logits, whatever the loader holds.
 
@@ -255,7 +299,7 @@ def collect_batches(
     stochastic = ensemble in ("mcd", "mcd-lle")
     if passes is not None and not stochastic:
         raise ValueError(f"passes are for ensembles with dropout: mcd or mcd-lle, not {ensemble}")
-    run = _Members(models, ensemble, whole(members, "members", 1), *counts)
+    run = _Members(models, ensemble, whole(members, "members", 1), counts, _checked_axes(axes))
     place = torch.device(device) if device is not None else _device_of(models[0])
     bar = Bar(_length(loader), sys.stderr.isatty() if progress is None else progress)
     return _batches(run, loader, place, _Random(seed, place), bar, unpack or _unpack, stochastic)
@@ -283,7 +327,7 @@ def _batches(
             if stochastic:
                 stack.enter_context(mc_dropout(run.models[0]))
             z = run(_to(x, place)).float().cpu().numpy()
-        labels = None if y is None else _labels_of(y, len(z), z.shape[2])
+        labels = None if y is None else _labels_of(y, len(z), z.shape[2], z.shape[3:])
         bar.step()
         yield Collected(z, labels)
     run.report()
@@ -302,6 +346,7 @@ def collect(
     seed: int | None = None,
     progress: bool | None = None,
     unpack: Unpack | None = None,
+    axes: str | None = None,
     out: None = None,
 ) -> Collected: ...
 @overload
@@ -317,6 +362,7 @@ def collect(
     seed: int | None = None,
     progress: bool | None = None,
     unpack: Unpack | None = None,
+    axes: str | None = None,
     out: str | os.PathLike[str],
 ) -> Path: ...
 def collect(
@@ -331,6 +377,7 @@ def collect(
     seed: int | None = None,
     progress: bool | None = None,
     unpack: Unpack | None = None,
+    axes: str | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Collected | Path:
     """Logits of every member for every sample of a loader, ready for ``vargate.score(logits, logits=True)``.
@@ -338,8 +385,9 @@ def collect(
     Parameters
     ----------
     model : module, or a sequence or ``ModuleList`` of modules for ``"deep"``
-        Gives logits (N, C), or (N, heads, C) as `LastLayerEnsemble` does, or an object or mapping with ``logits``, as
-        Hugging Face's models do. Its mode is put back at the end.
+        Gives logits (N, C), (N, heads, C) as `LastLayerEnsemble` does, or (N, C, H, W) as segmentation models do; or an
+        object or mapping with ``logits``, as Hugging Face's models, or with ``out``, as torchvision's. Its mode is put
+        back at the end.
     loader : iterable of batches
         A ``DataLoader`` or anything that gives, in a fixed order, inputs, (inputs, labels), or mappings: ``labels`` (or
         ``label``) are taken out, and the rest are keyword arguments of the model where its ``forward`` has their names.
@@ -359,6 +407,9 @@ def collect(
     unpack : callable, optional
         Inputs and labels (or None) of a batch of any other form: ``lambda b: ((b[0], b[1]), b[2])`` calls the model
         with two inputs, a mapping as inputs is passed as keywords.
+    axes : str, optional
+        The axes of the model's output where they are others: ``"NMCHW"`` (heads of images), ``"NCHWD"`` (volumes),
+        ``"NHWC"``.
     out : path, optional
         Write ``Z`` (and ``L``) to this ``.npz`` or ``.safetensors`` file, which the command line and `numpy.load` read,
         instead of holding them: memory stays that of a batch.
@@ -367,7 +418,8 @@ def collect(
     -------
     Collected, or Path with `out`
         A named tuple of `logits` (N, M, C) float32 and `labels` or None: (N,) int64, or (N, C) where the loader gives
-        0/1 for every class (multilabel, or one-hot: take ``labels.argmax(axis=1)``).
+        0/1 for every class (multilabel, or one-hot: take ``labels.argmax(axis=1)``). Of images `logits` is (N, M, C, H,
+        W) and `labels` are maps (N, H, W), for ``score`` and ``evaluate`` with ``axes="NMCHW"``.
 
     Warns
     -----
@@ -396,6 +448,7 @@ def collect(
         seed=seed,
         progress=progress,
         unpack=unpack,
+        axes=axes,
     )
     if out is not None:
         return _write(batches, Path(out))
@@ -424,9 +477,8 @@ def _write(batches: Iterable[Collected], path: Path) -> Path:
     with tempfile.TemporaryFile(prefix=".tmp-", dir=path.parent) as spool:
         for z, y in batches:
             if shapes and z.shape[1:] != shapes[0][1:]:
-                raise ValueError(
-                    f"a batch has logits {z.shape}, expected {shapes[0][1]} members and {shapes[0][2]} classes"
-                )
+                axes = "members, classes" + (" and sites" if z.ndim > 3 else "")
+                raise ValueError(f"a batch has logits {z.shape}, expected {shapes[0][1:]} as {axes}")
             shapes.append(z.shape)
             spool.write(np.ascontiguousarray(z).data)
             if y is not None:
