@@ -16,6 +16,7 @@ NEEDED = {
     "choosing_k": ("sklearn", "matplotlib"),
     "ood_measures": ("torch", "matplotlib"),
     "collapse": ("torch", "matplotlib"),
+    "segmentation": ("torch", "matplotlib", "pandas"),
 }
 # What a run must print: figures that would be far off if something were wrong, with room for other machines' rounding.
 SAID = {
@@ -24,6 +25,7 @@ SAID = {
     "choosing_k": "met: False",
     "ood_measures": "shuffled pixels",
     "collapse": "collapsed: the members are nearly copies",
+    "segmentation": "pixels of 120 images, 11228 left out",
 }
 
 
