@@ -264,9 +264,28 @@ static void P(fold_parts)(P(panel) * t) {
     }
 }
 
+/* Where the block after this one begins in memory, at member 0: of the same sample, or of the next; NULL: nowhere. */
+INLINE const char *P(next_block)(const P(panel) * t) {
+    const vg_predictions *in = &t->job->in;
+    bool same = t->from + t->block < t->J;
+    if (!t->across || in->stride_c != 1 || (!same && t->first + 1 >= in->n))
+        return NULL;
+    return P(row_at)(in, t->first + (same ? 0 : 1), 0) + (same ? t->from + t->block : 0) * sizeof(vr);
+}
+
+/* Asks for one column of the block after this one. Rows are too short for the processor to foresee them. */
+INLINE void P(prefetch_column)(const P(panel) * t, const char *at) {
+    ptrdiff_t step = t->job->in.stride_m * (ptrdiff_t)sizeof(PANEL_REAL);
+    for (size_t m = 0; m < t->M; m++, at += step)
+        __builtin_prefetch(at, 0, 3);
+}
+
 static void P(block_terms)(P(panel) * t) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    const char *next = t->job->in.dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32) ? P(next_block)(t) : NULL;
     for (size_t j = t->from; j < end; j++) {
+        if (next)
+            P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
         P(column_terms)(t, j);
         if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
             P(fold_parts)(t);
