@@ -3,7 +3,8 @@
  * "p" (or "probs", "probabilities", "q") holds probabilities, "z" (or "logits") logits: a list of members, each a list
  * of classes, or one such list for a single member. "label" (or "labels", "l", "y", "y_true", "target") is a whole
  * number, a list of them, or the name of a class; "id" any value. Other keys are passed over. Arrays: P or Z (N, M, C),
- * or (N, C) for flat lists; L (N) or (N, C). */
+ * or (N, C) for flat lists; L (N) or (N, C). Lines without values that hold log-probabilities of tokens are answers of
+ * language models (answers.h). */
 #include "formats/json_records.h"
 
 #include <stdlib.h>
@@ -178,6 +179,42 @@ static fields fields_of(const vg_roles *roles, json_t *object) {
     return f;
 }
 
+/* Answers of a language model: log-probabilities of tokens. The classes are given, or the tokens that are there. */
+static vg_status add_answers(vg_json_records *r, const json_t *line, const json_t *classes) {
+    char why[160] = "";
+    if (r->count == 0 && r->source->roles.classes)
+        VG_TRY(vg_answers__fix(&r->answers, r->source->roles.classes));
+    for (size_t i = 0; r->count == 0 && !r->source->roles.classes && i < json_array_size(classes); i++) {
+        const json_t *name = json_array_get(classes, i);
+        size_t place;
+        if (!json_is_string(name))
+            return wrong(r, "its classes are no list of names");
+        VG_TRY(vg_strings__intern(&r->answers.tokens, json_string_value(name), json_string_length(name), &place));
+        r->answers.fixed = true;
+    }
+    vg_status status = vg_answers__add(&r->answers, line, why);
+    return status == VG_ERR_DATA ? wrong(r, why) : status;
+}
+
+/* Their distributions, and the tokens as names of the classes. */
+static vg_status finish_answers(vg_json_records *r) {
+    vg_answers *a = &r->answers;
+    double *values;
+    r->m = a->members, r->c = a->tokens.count + 1;
+    if (r->c < 2)
+        return vg_base__fail(VG_ERR_DATA, "%s: no token of its answers is a class", r->source->path);
+    VG_TRY(vg_base__alloc(&values, a->rows, r->c * sizeof *values, "answers"));
+    vg_answers__fill(a, values);
+    vg_status status = VG_OK;
+    for (size_t i = 0; i < a->rows * r->c && status == VG_OK; i++)
+        status = vg_column__push_f64(&r->value, values[i]);
+    vg_base__release(values);
+    for (size_t i = 0; i < a->tokens.count && status == VG_OK; i++)
+        status = vg_strings__push(&r->source->classes, vg_strings__at(&a->tokens, i),
+                                  strlen(vg_strings__at(&a->tokens, i)));
+    return status == VG_OK ? vg_strings__push(&r->source->classes, VG_ANSWERS_OTHER, strlen(VG_ANSWERS_OTHER)) : status;
+}
+
 vg_status vg_json__add_record(vg_json_records *r, json_t *object) {
     const vg_roles *roles = &r->source->roles;
     fields f = fields_of(roles, object);
@@ -186,20 +223,23 @@ vg_status vg_json__add_record(vg_json_records *r, json_t *object) {
                              r->number, roles->label);
     if (f.value_count > 1 || f.label_count > 1)
         return wrong(r, "has predictions or labels under two keys");
-    if (!f.values && !f.label)
+    bool answers = !f.values && !roles->labels_only && vg_answers__has(object), values = f.values || answers;
+    if (!values && !f.label)
         return wrong(r, "has none of the keys p, z and label; if each of its fields is a class, write a .csv of them "
                         "(pandas.read_json, to_csv)");
     if (r->count == 0)
-        r->has_values = f.values != NULL, r->has_labels = f.label != NULL;
-    if (r->has_values != (f.values != NULL) || r->has_labels != (f.label != NULL))
+        r->has_values = values, r->answered = answers, r->has_labels = f.label != NULL;
+    if (r->has_values != values || r->answered != answers || r->has_labels != (f.label != NULL))
         return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: has other keys than the first %s", r->source->path, r->unit,
                              r->number, r->unit);
     if (f.values)
         VG_TRY(vg_json__add_values(r, f.values, f.logits));
+    if (answers)
+        VG_TRY(add_answers(r, object, f.classes));
     if (f.label)
         VG_TRY(vg_json__add_label(r, f.label));
     VG_TRY(vg_json__add_id(r, f.id));
-    if (f.classes && r->count == 0)
+    if (f.classes && !answers && r->count == 0)
         VG_TRY(vg_json__add_class_names(r, f.classes));
     r->count++;
     return VG_OK;
@@ -209,6 +249,8 @@ vg_status vg_json__finish(vg_json_records *r) {
     const char *key = r->source->roles.key, *name = r->logits ? "Z" : key && strcasecmp(key, "Z") != 0 ? key : "P";
     if (!r->has_ids)
         vg_strings__free(&r->source->ids);
+    if (r->answered)
+        VG_TRY(finish_answers(r));
     if (r->has_values && r->flat)
         VG_TRY(vg_column__give(&r->value, r->source, name, VG_ELEMENT_F64, 2, (size_t[]){r->count, r->c}));
     else if (r->has_values)
@@ -230,4 +272,5 @@ vg_status vg_json__finish(vg_json_records *r) {
 void vg_json__free(vg_json_records *r) {
     vg_column__free(&r->value);
     vg_column__free(&r->label);
+    vg_answers__free(&r->answers);
 }

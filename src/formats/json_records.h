@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "formats/answers.h"
 #include "formats/lines.h"
 
 enum { VG_JSON_LIMIT = 64 << 20 }; /* bytes of one sample: a parsed one takes some 20 times as many */
@@ -17,6 +18,8 @@ typedef struct vg_json_records {
     bool logits, flat, has_values, has_labels, flat_labels, named, has_ids;
     size_t m, c, label_columns;
     vg_column value, label;
+    bool answered; /* samples are answers of language models */
+    vg_answers answers;
 } vg_json_records;
 
 typedef enum vg_json_role {

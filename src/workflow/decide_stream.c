@@ -183,12 +183,15 @@ static void put_reals(vg_decision_stream *s, const char *key, const double *valu
     put_text(s, array ? "]" : "");
 }
 
-/* The name of a class as the policy knows it; null for -1. Nothing without names, and in multilabel mode. */
+/* The name of a class as the policy knows it, or the answer token; null for -1. Nothing without names, and in
+ * multilabel mode. */
 static bool put_name(vg_decision_stream *s, const char *key, int32_t c) {
     char *const *names = vg_policy__read(s->policy)->class_names;
-    if (!names || s->multilabel)
+    const vg_strings *tokens = &s->line.answers.tokens;
+    if ((!names && !s->line.answered) || s->multilabel)
         return true;
-    json_t *text = c < 0 ? json_null() : json_string(names[c]);
+    const char *token = c >= 0 && (size_t)c < tokens->count ? vg_strings__at(tokens, (size_t)c) : VG_ANSWERS_OTHER;
+    json_t *text = c < 0 ? json_null() : json_string(s->line.answered ? token : names[c]);
     char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
     bool fits = quoted && make_room(s, strlen(quoted) + REAL_ROOM);
     if (fits) {
@@ -270,6 +273,21 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
     return status;
 }
 
+/* The tokens that are classes of answers: as named, else those of the policy, whose last class is the others. */
+static vg_status name_tokens(vg_decision_stream *s, const vg_policy *policy, const char *listed) {
+    const vg_policy_data *data = vg_policy__read(policy);
+    vg_answers *answers = &s->line.answers;
+    size_t count = data->class_names ? data->classes : 0, place;
+    if (listed)
+        return vg_answers__fix(answers, listed);
+    if (count == 0 || strcmp(data->class_names[count - 1], VG_ANSWERS_OTHER) != 0)
+        return VG_OK;
+    for (size_t c = 0; c + 1 < count; c++)
+        VG_TRY(vg_strings__intern(&answers->tokens, data->class_names[c], strlen(data->class_names[c]), &place));
+    answers->fixed = true;
+    return VG_OK;
+}
+
 /* --- the stream --------------------------------------------------------------------------------------------------- */
 static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_decide_request *request) {
     vg_decide_input input;
@@ -291,6 +309,7 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
         VG_TRY(vg_class_k__load(&s->class_k, &s->options.class_k_count, input.reading.class_k));
         s->options.class_k = s->class_k;
     }
+    VG_TRY(name_tokens(s, policy, input.reading.classes));
     s->policy = policy;
     s->multilabel = s->options.task != VG_TASK_MULTICLASS;
     s->options.threads = 1;

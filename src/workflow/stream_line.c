@@ -259,6 +259,22 @@ static bool take_rows(vg_stream_line *line, const json_t *rows, const char *key)
     return true;
 }
 
+/* The answers of a language model, one a member. */
+static bool take_answers(vg_stream_line *line, const json_t *object) {
+    char why[160] = "";
+    vg_answers__clear(&line->answers);
+    if (vg_answers__add(&line->answers, object, why) != VG_OK)
+        return fail(line, *why ? why : "out of memory");
+    line->m = line->answers.members;
+    line->c = line->answers.tokens.count + 1;
+    if (!make_room(line, line->m * line->c))
+        return fail(line, "out of memory");
+    vg_answers__fill(&line->answers, line->values);
+    line->logits = false;
+    line->answered = true;
+    return line->c > 1 || fail(line, "no token of its answers is a class");
+}
+
 static bool take_object(vg_stream_line *line, const json_t *object) {
     const json_t *p = json_object_get(object, "p"), *z = json_object_get(object, "z");
     if (!json_is_object(object))
@@ -267,6 +283,8 @@ static bool take_object(vg_stream_line *line, const json_t *object) {
         return fail(line, "out of memory");
     if (p && z)
         return fail(line, "both \"p\" and \"z\"; give one");
+    if (!p && !z && vg_answers__has(object))
+        return take_answers(line, object);
     if (!p && !z)
         return fail(line, "neither \"p\" (probabilities) nor \"z\" (logits)");
     line->logits = z != NULL;
@@ -287,6 +305,7 @@ static bool read_full(vg_stream_line *line, const char *text, size_t length) {
 
 bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length) {
     line->error[0] = '\0';
+    line->answered = false;
     if (strlen(text) == length && read_fast(line, text))
         return true;
     if (!set_id(line, "null", 4))
@@ -297,5 +316,6 @@ bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length)
 void vg_stream_line__free(vg_stream_line *line) {
     free(line->id);
     free(line->values);
+    vg_answers__free(&line->answers);
     *line = (vg_stream_line){0};
 }

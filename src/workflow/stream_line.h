@@ -1,9 +1,12 @@
-/* stream_line.h - one line of the decision stream: {"id": ..., "p": [[...], ...]} or "z" with logits. */
+/* stream_line.h - one line of the decision stream: {"id": ..., "p": [[...], ...]} or "z" with logits, or the
+ * log-probabilities of answer tokens (formats/answers.h). */
 #ifndef VG_WORKFLOW_STREAM_LINE_H
 #define VG_WORKFLOW_STREAM_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "formats/answers.h"
 
 typedef struct vg_stream_line {
     char *id; /* the id as JSON text; "null" when there is none. Owned, reused */
@@ -13,6 +16,8 @@ typedef struct vg_stream_line {
     double *values; /* m x c. Owned, reused */
     size_t room;
     char error[256]; /* what is wrong with the line */
+    bool answered;   /* it holds an answer of a language model: its classes are `answers.tokens`, and one more */
+    vg_answers answers;
 } vg_stream_line;
 
 /* Reads a line of `length` bytes, text[length] = 0. False: see error; id is set where it could be told. */
