@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_void_p, cast, pointer
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import as_labels, predictions, refuse_probabilities, whole
+from ._document import Document
 from ._options import Axes, choice, thread_count
 from ._sites import as_sites, flat_labels
 
@@ -25,7 +25,7 @@ _ITEM_SIZES = {_native.F32: 4, _native.F64: 8, _native.F16: 2, _native.BF16: 2}
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(Document):
     """Fitted temperatures and what they do to the validation data.
 
     Attributes
@@ -70,17 +70,6 @@ class Calibration:
     held_out: Mapping[str, float] | None
     warning: str
     _text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The keys of ``vargate calibrate --json`` but for ``schema`` and ``command``."""
-        out: dict[str, Any] = json.loads(self._text)
-        return {key: value for key, value in out.items() if key not in ("schema", "command")}
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file that ``--temperature`` and `temperature` take; complete under its name, or not at all."""
-        from ._files import save_text
-
-        save_text(self._text, os.fspath(path))
 
     def __repr__(self) -> str:
         t = self.temperatures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_double, c_void_p, cast
@@ -15,13 +14,14 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import as_labels, predictions, whole
+from ._document import Document
 from ._options import Axes, Temperature, temperatures, thread_count
 
 __all__ = ["GateFit", "fit_k"]
 
 
 @dataclass(frozen=True, eq=False)
-class GateFit:
+class GateFit(Document):
     """A fitted k for every class, and one for all; ``class_k=`` of every function that scores takes the whole object.
 
     Attributes
@@ -59,17 +59,6 @@ class GateFit:
     text: str
     warning: str
     _text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The keys of ``vargate fit-k --json`` but for ``schema`` and ``command``."""
-        out: dict[str, Any] = json.loads(self._text)
-        return {key: value for key, value in out.items() if key not in ("schema", "command")}
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file that ``-k`` and ``class_k=`` take; complete under its name, or not at all."""
-        from ._files import save_text
-
-        save_text(self._text, os.fspath(path))
 
     def __repr__(self) -> str:
         shown = f"k = {self.by_class.min():.4g} .. {self.by_class.max():.4g}, one k = {self.k_one:.4g}"

@@ -365,6 +365,11 @@ typedef struct vg_backend_ops {
     .tensor_new = tensor_new, .tensor_free = tensor_free, .tensor_upload = tensor_upload,                              \
     .tensor_download = tensor_download, .index_upload = index_upload, .block_new = block_new
 
+/* The same of the backends on the host: the steps of the optimisers. */
+#define VG_BACKEND_OWN_UPDATES                                                                                         \
+    .block_multiply = block_multiply, .block_anchor = block_anchor, .adam = adam, .sgd = sgd, .clip = clip,            \
+    .block_average = block_average
+
 struct vg_backend {
     const char *name; /* "ref", "cpu", "cuda" */
     char device[128]; /* in words, for logs */

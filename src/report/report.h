@@ -103,47 +103,7 @@ typedef struct vg_report {
     const double *gates;
     size_t gate_count;
 } vg_report;
-#define VG_REPORT_INIT                                                                                                 \
-    {sizeof(vg_report),                                                                                                \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},                                                                                \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     0.0,                                                                                                              \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0}
+#define VG_REPORT_INIT {.struct_size = sizeof(vg_report)}
 
 /* The page: one HTML file, self-contained. */
 vg_status vg_report__page(const vg_report *report, const vg_sink *sink);

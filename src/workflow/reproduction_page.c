@@ -53,6 +53,19 @@ static const char *judgement(const vg_paper_cell *cell) {
     return !cell->there ? "not run" : cell->within ? "reproduced" : "off";
 }
 
+/* The figures of a cell as they are shown: of the run, as published, and the difference. */
+typedef struct cell_texts {
+    char ours[64], paper[64], off[64];
+} cell_texts;
+
+static cell_texts texts_of(const vg_paper_cell *cell) {
+    cell_texts t;
+    triple(t.ours, cell->ours, 4);
+    triple(t.paper, cell->paper, 3);
+    differences(t.off, cell);
+    return t;
+}
+
 /* --- Markdown and JSON -------------------------------------------------------------------------------------------- */
 
 static void emit_markdown(vg_emit *e, const vg_reproduction_owner *owner) {
@@ -60,12 +73,9 @@ static void emit_markdown(vg_emit *e, const vg_reproduction_owner *owner) {
                       "| data | ensemble | ours | the paper | difference | |\n| --- | --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
         const vg_paper_cell *cell = &owner->cells[i];
-        char ours[64], paper[64], off[64];
-        triple(ours, cell->ours, 4);
-        triple(paper, cell->paper, 3);
-        differences(off, cell);
+        cell_texts t = texts_of(cell);
         vg_report__format(e, "| %s | %s | %s | %s | %s | %s |\n", title_of(cell->dataset), title_of(cell->ensemble),
-                          ours, paper, off, judgement(cell));
+                          t.ours, t.paper, t.off, judgement(cell));
     }
 }
 
@@ -124,13 +134,10 @@ static const char head[] =
 static void emit_cells(vg_emit *e, const vg_reproduction_owner *owner) {
     for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
         const vg_paper_cell *cell = &owner->cells[i];
-        char ours[64], paper[64], off[64];
-        triple(ours, cell->ours, 4);
-        triple(paper, cell->paper, 3);
-        differences(off, cell);
+        cell_texts t = texts_of(cell);
         const char *kind = !cell->there ? "" : cell->within ? "reproduced" : "off";
         vg_report__format(e, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>", title_of(cell->dataset),
-                          title_of(cell->ensemble), ours, paper, off);
+                          title_of(cell->ensemble), t.ours, t.paper, t.off);
         vg_report__format(e, "<td class=\"%s\">%s</td></tr>\n", kind, judgement(cell));
     }
 }

@@ -44,10 +44,7 @@ typedef struct site_job {
     vg_site_figures *out;
 } site_job;
 
-static size_t part_rows(void) {
-    const char *text = getenv("VARGATE_RANK_ROWS"); /* for tests: fewer rows in memory */
-    return text ? (size_t)strtoull(text, NULL, 10) : PART_ROWS;
-}
+size_t vg_site_evaluation__part_rows = PART_ROWS;
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 /* The measures in the order of every evaluation: the plain ones, then for each k the gated ones. */
@@ -302,7 +299,7 @@ static vg_status prepare(site_job *job, vg_field_set set) {
     const vg_score_layout *layout = &job->in->layout;
     VG_TRY(list_columns(job, set));
     VG_TRY(vg_site_sums__new(&job->sums, layout->c, job->own->bins, layout->k_count));
-    VG_TRY(vg_value_spill__new(&job->spill, job->column_count + 1, part_rows()));
+    VG_TRY(vg_value_spill__new(&job->spill, job->column_count + 1, vg_site_evaluation__part_rows));
     VG_TRY(vg_site_images__new(&job->out->images, vg_score_input__shape(job->in)));
     if (job->own->resamples == 0)
         return VG_OK;

@@ -13,6 +13,10 @@ typedef struct vg_site_figures {
     vg_site_images images;
 } vg_site_figures;
 
+/* How many sites are ranked in memory at a time; the others wait in a file. Tests set it, before the first evaluation,
+ * so that few sites make several parts. */
+extern size_t vg_site_evaluation__part_rows;
+
 /* The input has its label maps. */
 vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_evaluate_file_options *own);
 

@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, chromium, chromiumPath, equal, finish, folder, screenshots, until, vargate } from "./checks.mjs";
+import { check, equal, finish, folder, launch, openPage, screenshots, until, vargate } from "./checks.mjs";
 import { digitLabels, writeLines, writeMany, writeMetrics } from "./inputs.mjs";
 
 const near = (what, found, expected, tolerance) =>
@@ -48,35 +48,9 @@ run(
 const page_path = join(folder, "digits", "report.html");
 check("under 5 MB", statSync(page_path).size < 5e6, statSync(page_path).size);
 
-const browser = await chromium.launch({
-  executablePath: chromiumPath,
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const browser = await launch();
 const complaints = [];
-async function open(path, options = {}) {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    acceptDownloads: true,
-    ...options,
-  });
-  const page = await context.newPage();
-  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => {
-    if (!/^(file|blob|data):/.test(request.url())) complaints.push(`request ${request.url()}`);
-  });
-  await page.goto(`file://${resolve(path)}`);
-  await until(page, () => document.querySelector("#coverage")?.textContent);
-  return page;
-}
+const open = (path, options) => openPage(browser, complaints, resolve(path), options);
 const text = (page, selector) => page.locator(selector).first().textContent();
 const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
 const settle = (page) =>

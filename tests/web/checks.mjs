@@ -30,3 +30,37 @@ export async function until(page, predicate) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** Starts the browser, offline as far as it can be told. */
+export const launch = () =>
+  chromium.launch({
+    executablePath: chromiumPath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+
+/** Opens a page from disk and waits until it is drawn; what the browser complains of, and every request that leaves the
+ *  machine, is added to `complaints`. */
+export async function openPage(browser, complaints, address, options = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    acceptDownloads: true,
+    ...options,
+  });
+  const page = await context.newPage();
+  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) complaints.push(`request ${request.url()}`);
+  });
+  await page.goto(`file://${address}`);
+  await until(page, () => document.querySelector("#coverage")?.textContent);
+  return page;
+}

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, chromium, chromiumPath, equal, finish, folder, screenshots, until, vargate } from "./checks.mjs";
+import { check, equal, finish, folder, launch, openPage, screenshots, until, vargate } from "./checks.mjs";
 import { digitLabels, writeLines } from "./inputs.mjs";
 
 const run = (...args) =>
@@ -32,27 +32,9 @@ writeFileSync(join(folder, file), `${named.join("\n")}\n`);
 run("report", file, "-o", "page", "--no-figures", "-q");
 const page_path = join(folder, "page", "report.html");
 
-const browser = await chromium.launch({
-  executablePath: chromiumPath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
-});
+const browser = await launch();
 const complaints = [];
-async function open(path, hash = "", options = {}) {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    acceptDownloads: true,
-    ...options,
-  });
-  const page = await context.newPage();
-  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => {
-    if (!/^(file|blob|data):/.test(request.url())) complaints.push(`request ${request.url()}`);
-  });
-  await page.goto(`file://${resolve(path)}${hash}`);
-  await until(page, () => document.querySelector("#coverage")?.textContent);
-  return page;
-}
+const open = (path, hash = "", options = {}) => openPage(browser, complaints, `${resolve(path)}${hash}`, options);
 const text = (page, selector) => page.locator(selector).first().textContent();
 const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
 const settle = (page) => page.waitForTimeout(500); // the address follows when things have come to rest

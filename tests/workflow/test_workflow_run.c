@@ -15,12 +15,6 @@
 #include "vargate/workflow.h"
 #include "workflow_util.h"
 
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) != VG_OK)                                                                                           \
-            fail_msg("%s: %s", #call, vg_error_message());                                                             \
-    } while (0)
-
 enum { TEXT = 4096 };
 
 /* What the listener receives, and where it stops the run: at the first progress of a part whose name begins so. */

@@ -17,6 +17,7 @@
 
 #include "formats/arrays.h"
 #include "vargate/vargate.h"
+#include "workflow/site_evaluation.h"
 #include "workflow/value_spill.h"
 
 enum { M = 2, C = 3, LEFT_OUT = 255 };
@@ -166,7 +167,7 @@ static void evaluate_samples(const char *fields) {
 }
 #endif
 
-static void check_shape(const size_t shape[3], const char *fields, const char *rows, size_t limit) {
+static void check_shape(const size_t shape[3], const char *fields, size_t rows, size_t limit) {
     snprintf(folder, sizeof folder, "/tmp/vargate-sites-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(images, sizeof images, "%s/images.npy", folder);
@@ -174,7 +175,7 @@ static void check_shape(const size_t shape[3], const char *fields, const char *r
     snprintf(samples, sizeof samples, "%s/samples.npy", folder);
     snprintf(sample_labels, sizeof sample_labels, "%s.labels.npy", samples);
     write_files(images, maps, samples, shape);
-    setenv("VARGATE_RANK_ROWS", rows, 1);
+    vg_site_evaluation__part_rows = rows;
     setenv("TMPDIR", folder, 1);
 #if !defined(__SANITIZE_ADDRESS__)
     assert_int_equal(in_little_memory(limit, evaluate_images, fields), 0);
@@ -203,7 +204,7 @@ static void check_shape(const size_t shape[3], const char *fields, const char *r
 static void small_parts(void **state) {
     (void)state;
     static const size_t shape[] = {5, 300, 300};
-    check_shape(shape, NULL, "10000", (size_t)96 << 20);
+    check_shape(shape, NULL, 10000, (size_t)96 << 20);
 }
 
 static void many_sites(void **state) {
@@ -211,7 +212,7 @@ static void many_sites(void **state) {
     static const size_t shape[] = {100, 1000, 1000};
     if (!getenv("VARGATE_LONG_TESTS"))
         skip();
-    check_shape(shape, "tu,gmu,votes", "8000000", (size_t)1 << 30);
+    check_shape(shape, "tu,gmu,votes", 8000000, (size_t)1 << 30);
 }
 
 /* The risk promise of images: images, not sites, are set aside and tested. */

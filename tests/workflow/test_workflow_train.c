@@ -16,12 +16,6 @@
 #include "vargate/workflow.h"
 #include "workflow_util.h"
 
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) != VG_OK)                                                                                           \
-            fail_msg("%s: %s", #call, vg_error_message());                                                             \
-    } while (0)
-
 enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, EPOCHS = 2, HEADS = 3, TEST = 50 };
 
 static const char *const changes[] = {"network=cnn-8-16", "heads=3",  "epochs=2",
@@ -86,12 +80,7 @@ static vg_recipe small_recipe(void) {
 static vg_status train(vg_train_result *result, heard *h, const char *run, bool resume) {
     vg_recipe recipe = small_recipe();
     char path[PATH];
-    vg_train_recipe_options options = VG_TRAIN_RECIPE_OPTIONS_INIT;
-    options.recipe = &recipe;
-    options.folder = in_folder(path, run);
-    options.device = "cpu";
-    options.threads = 1;
-    options.resume = resume;
+    vg_train_recipe_options options = train_options(&recipe, path, run, resume);
     options.event = on_event;
     options.event_context = h;
     options.job = (vg_job){on_message, h};

@@ -6,6 +6,13 @@
 #include <sys/stat.h>
 
 #include "folder_util.h"
+#include "vargate/workflow.h"
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
+    } while (0)
 
 enum { PATH = 512 };
 
@@ -24,6 +31,18 @@ static inline bool same_bytes(const char *one, const char *other) {
     char command[4 * PATH];
     snprintf(command, sizeof command, "cmp -s '%s/%s' '%s/%s'", folder, one, folder, other);
     return system(command) == 0;
+}
+
+/* Options of a training on one thread of the CPU into a folder of the test. */
+static inline vg_train_recipe_options train_options(const vg_recipe *recipe, char path[PATH], const char *run,
+                                                    bool resume) {
+    vg_train_recipe_options options = VG_TRAIN_RECIPE_OPTIONS_INIT;
+    options.recipe = recipe;
+    options.folder = in_folder(path, run);
+    options.device = "cpu";
+    options.threads = 1;
+    options.resume = resume;
+    return options;
 }
 
 #endif

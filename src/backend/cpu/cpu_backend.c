@@ -355,12 +355,7 @@ static const vg_backend_ops ops = {
     .copy_columns = vg_cpu__copy_columns,
     .loss = vg_cpu__loss,
     .loss_read = vg_cpu__loss_read,
-    .block_multiply = block_multiply,
-    .block_anchor = block_anchor,
-    .adam = adam,
-    .sgd = sgd,
-    .clip = clip,
-    .block_average = block_average,
+    VG_BACKEND_OWN_UPDATES,
     .repeat_rows = vg_cpu__repeat_rows,
 };
 

@@ -191,12 +191,7 @@ static const vg_backend_ops ops = {
     .copy_columns = vg_ref__copy_columns,
     .loss = vg_ref__loss,
     .loss_read = vg_ref__loss_read,
-    .block_multiply = block_multiply,
-    .block_anchor = block_anchor,
-    .adam = adam,
-    .sgd = sgd,
-    .clip = clip,
-    .block_average = block_average,
+    VG_BACKEND_OWN_UPDATES,
     .repeat_rows = vg_ref__repeat_rows,
     .members = vg_ref__members,
 };

@@ -80,32 +80,40 @@ static void ungated_terms(tile *t) {
     }
 }
 
+/* Sums over the members of one class that floored() needs: logarithms of ratios max(x, floor) / x', multiplied in
+ * groups of 6, so that one logarithm replaces 6, and what the diagonal pairs add. */
+typedef struct floor_sums {
+    vd sum, diagonal, product;
+} floor_sums;
+
+/* Adds member m with probability p. Ratios above 1e45 belong to classes without weight. */
+INLINE void floor_add_member(floor_sums *f, size_t m, vd p, vd scale, vd floor, bool distinct) {
+    vd x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
+    vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
+    if (distinct)
+        f->diagonal -= x * vm_log(ratio);
+    f->product *= ratio;
+    if (m % 6 == 5) {
+        f->sum += vm_log(f->product);
+        f->product = vd_set(1.0);
+    }
+}
+
 /* Floors of cross terms. The terms above used x' = max(p, TINY) scale inside the logarithm of a member's value x = p
  * scale; the definition has max(x, floor). Returns mean_m log(max(x, floor)/x') and adds to `diagonal` mean_m x
- * log(x'/max(x, floor)), the divergence of the diagonal pairs. `set`: 0, or 1 + the gate. One logarithm of a product of
- * 6 ratios replaces 6 logarithms; ratios above 1e45 belong to classes without weight. */
+ * log(x'/max(x, floor)), the divergence of the diagonal pairs. `set`: 0, or 1 + the gate. */
 INLINE vd floored(const tile *t, size_t c, size_t set, vd *diagonal) {
     size_t M = t->M, C = t->C;
     vd floor = vd_set(t->job->options.floor);
     bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
     vd gate = set ? t->gamma[(set - 1) * C + c] : vd_set(1.0);
-    vd sum = {0}, diag = {0}, product = vd_set(1.0);
-    for (size_t m = 0; m < M; m++) {
-        vd scale = set ? gate * weight_at(t, set - 1, m) : vd_set(1.0);
-        vd p = value_at(t, t->fused, m, c), x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
-        vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
-        if (distinct)
-            diag -= x * vm_log(ratio);
-        product *= ratio;
-        if (m % 6 == 5) {
-            sum += vm_log(product);
-            product = vd_set(1.0);
-        }
-    }
-    sum += vm_log(product);
+    floor_sums f = {.product = vd_set(1.0)};
+    for (size_t m = 0; m < M; m++)
+        floor_add_member(&f, m, value_at(t, t->fused, m, c), set ? gate * weight_at(t, set - 1, m) : vd_set(1.0), floor,
+                         distinct);
     double inverse = 1.0 / (double)M;
-    *diagonal += diag * inverse;
-    return sum * inverse;
+    *diagonal += f.diagonal * inverse;
+    return (f.sum + vm_log(f.product)) * inverse;
 }
 
 /* TU, EU and the reverse divergence of the ungated members; phi and psi are already computed when logarithms are

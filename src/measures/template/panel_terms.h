@@ -68,23 +68,12 @@ static __attribute__((noinline)) P(acc) P(floored)(const P(panel) * t, size_t j,
     P(acc) out;
     for (int h = 0; h < PANEL_HALVES; h++) {
         vd gate = set ? P(half)(t->gamma[j * t->K + set - 1], h) * t->inverse_zbar[set - 1].h[h] : vd_set(1.0);
-        vd sum = {0}, diag = {0}, product = vd_set(1.0);
-        for (size_t m = 0; m < t->M; m++) {
-            vd scale = set ? gate * P(half)(t->over[(set - 1) * t->M + m], h) : vd_set(1.0);
-            vd p = P(half)(t->x[m * t->block + (j - t->from)], h), x = p * scale;
-            vd used = vd_max(p, vd_set(TINY)) * scale;
-            vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
-            if (distinct)
-                diag -= x * vm_log(ratio);
-            product *= ratio;
-            if (m % 6 == 5) {
-                sum += vm_log(product);
-                product = vd_set(1.0);
-            }
-        }
-        sum += vm_log(product);
-        diagonal->h[h] += diag * inverse;
-        out.h[h] = sum * inverse;
+        floor_sums f = {.product = vd_set(1.0)};
+        for (size_t m = 0; m < t->M; m++)
+            floor_add_member(&f, m, P(half)(t->x[m * t->block + (j - t->from)], h),
+                             set ? gate * P(half)(t->over[(set - 1) * t->M + m], h) : vd_set(1.0), floor, distinct);
+        diagonal->h[h] += f.diagonal * inverse;
+        out.h[h] = (f.sum + vm_log(f.product)) * inverse;
     }
     return out;
 }
