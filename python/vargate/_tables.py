@@ -98,7 +98,8 @@ def evaluation_table(e: Evaluation, what: str) -> pd.DataFrame:
     names = pd.Index(range(e.c) if e.classes is None else e.classes, name="class")
     if what == "classes":
         rows = e.per_class if not e.per_label else [label.positive for label in e.per_label]
-        return pd.DataFrame([vars(row) for row in rows], index=names)
+        table = pd.DataFrame([vars(row) for row in rows], index=names)
+        return table if e.sites is not None else table.drop(columns="iou")
     if what == "confusion":
         if e.confusion is None:
             raise ValueError("there is no confusion matrix: labels of a multilabel set are not exclusive")

@@ -45,12 +45,14 @@ from .decide import Selection, select_k
 from .scores import Scores
 
 if TYPE_CHECKING:
+    from ._sklearn_multilabel import MultilabelAbstainingClassifier
     from ._sklearn_sets import ConformalClassifier
 
 __all__ = [
     "AbstainingClassifier",
     "CollapseWarning",
     "ConformalClassifier",
+    "MultilabelAbstainingClassifier",
     "expected_failed_checks",
     "member_probabilities",
     "selective_scoring",
@@ -587,8 +589,8 @@ def _classes(estimator: Any) -> Array:
 def __getattr__(name: str) -> Any:
     """`ConformalClassifier` derives from the class above: its module is loaded at first use, so that either of the two
     can be imported first (unpickling a classifier imports the module of its class)."""
-    if name == "ConformalClassifier":
-        from . import _sklearn_sets
+    if name in ("ConformalClassifier", "MultilabelAbstainingClassifier"):
+        from . import _sklearn_multilabel, _sklearn_sets
 
-        return _sklearn_sets.ConformalClassifier
+        return getattr(_sklearn_sets if name[0] == "C" else _sklearn_multilabel, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
