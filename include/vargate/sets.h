@@ -64,7 +64,8 @@ typedef struct vg_sets_options {
     const double *alphas; /* alpha_count shares of samples whose label may be missed, in (0, 1); NULL: 0.1 */
     size_t alpha_count;   /* at most VG_SETS_ALPHAS */
     double gate;          /* sets from the gated mean at this k; NaN: from the plain mean */
-    double lambda, k_reg; /* of raps and saps; NaN: tuned on a part of the calibration samples */
+    double lambda, k_reg; /* of raps and saps; NaN: tuned for each alpha on a part of the calibration samples; with
+                             p_values for the first */
     double tuning;        /* that part, in (0, 1); these samples do not count for the threshold */
     int never_empty;      /* 1: the first class is added to an empty set */
     int randomise;        /* 1, 0: u = 1; -1: 1 for aps, raps and saps */
@@ -125,6 +126,9 @@ typedef struct vg_sets {
     unsigned long long samples, labelled; /* test samples so far */
     const vg_set_figures *figures;        /* alpha_count; NULL: no test samples yet */
     const char *const *class_names;       /* classes; NULL: not known */
+    /* alpha_count: raps and saps, lambda and k_reg (raps) of each alpha; NULL: none, or not calibrated yet. The fields
+     * lambda and k_reg above are those of the first */
+    const double *lambdas, *k_regs;
 } vg_sets;
 
 /* Results of a block; NULL places are not filled. */

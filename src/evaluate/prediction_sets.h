@@ -2,7 +2,8 @@
  *
  * A block of predictions is cut into pieces whose means fit the cache. Each is scored (mean, for snr the spread, for a
  * gate the gated mean), then threads take its rows. Nothing but the rows' own results is written by them; calibration
- * scores and counts are added in the order of the samples. */
+ * scores and counts are added in the order of the samples. Probabilities of one member are their own mean: threads read
+ * such rows where they lie, check them, and no mean is written (set_direct.c). */
 #ifndef VG_PREDICTION_SETS_H
 #define VG_PREDICTION_SETS_H
 
@@ -22,12 +23,13 @@ void vg_set_groups__free(vg_set_groups *groups);
 
 typedef struct vg_sets_data {
     vg_sets shown; /* what the caller sees; first, so that a pointer to it is a pointer to all */
-    vg_set_rule rule;
-    double alphas[VG_SETS_ALPHAS];
+    vg_set_rule rule;                 /* lambda and k_reg are those of an alpha: vg_sets__rule */
+    double alphas[VG_SETS_ALPHAS], lambdas[VG_SETS_ALPHAS], k_regs[VG_SETS_ALPHAS];
     vg_score_options scoring; /* as of the caller, without its pointers */
     double *temperature, *class_k;
     double tuning; /* the share */
     bool needs_tuning, p_values, settled, loaded;
+    bool one_rule; /* all alphas have the same lambda and k_reg */
     char **class_names; /* classes, or NULL */
     char *origin;       /* the file that thresholds were read from; NULL: calibrated here */
 
@@ -38,6 +40,8 @@ typedef struct vg_sets_data {
     double *mean, *std, *gated; /* rows x C */
     double *scores;             /* threads x C, and of calibration rows: rows */
     uint32_t *order;            /* threads x C */
+    double *memory;             /* of the rooms */
+    vg_set_room *rooms;         /* threads */
     uint32_t *cells;            /* rows */
     vg_set_parts *parts;        /* rows, while lambda or k_reg is not known */
     uint8_t *mask;              /* rows x alphas x bytes */
@@ -51,7 +55,7 @@ typedef struct vg_sets_data {
     vg_set_positives positives;
     vg_set_groups groups;
     double *thresholds;               /* alphas x cells */
-    double *limits;                   /* cells: the largest threshold; by class: one */
+    double limits[VG_SETS_ALPHAS];    /* the largest threshold of each alpha; with one rule, of all alphas */
     size_t *cell_samples;             /* cells */
     vg_set_tally *tallies;            /* alphas */
     vg_set_figures *figures;          /* alphas */
@@ -60,9 +64,21 @@ typedef struct vg_sets_data {
 } vg_sets_data;
 
 static inline vg_sets_data *vg_sets__data(vg_sets *sets) { return (vg_sets_data *)(void *)sets; }
+static inline bool vg_sets__one_rule(const vg_sets_data *s) {
+    bool one = true;
+    for (size_t a = 1; a < s->shown.alpha_count; a++) /* a NaN stands for no such number, of every alpha */
+        one = one && !(s->lambdas[a] < s->lambdas[0]) && !(s->lambdas[a] > s->lambdas[0]) &&
+              !(s->k_regs[a] < s->k_regs[0]) && !(s->k_regs[a] > s->k_regs[0]);
+    return one;
+}
 static inline size_t vg_sets__mask_bytes(const vg_sets_data *s) { return (s->shown.classes + 7) / 8; }
-/* A set is made from the gated mean, or from the mean. */
-static inline const double *vg_sets__values(const vg_sets_data *s) { return s->gated ? s->gated : s->mean; }
+/* The score at an alpha. */
+static inline vg_set_rule vg_sets__rule(const vg_sets_data *s, size_t alpha) {
+    vg_set_rule rule = s->rule;
+    rule.lambda = s->lambdas[alpha];
+    rule.k_reg = s->k_regs[alpha];
+    return rule;
+}
 
 /* An object from checked options; the thresholds of a file are filled in by the caller. */
 vg_status vg_sets__new(vg_sets_data **out, const vg_sets_options *options);
@@ -86,10 +102,17 @@ typedef struct vg_sets_piece {
     unsigned long long first;
     const int64_t *labels;
     const char *const *groups;
-    const vg_set_places *out; /* NULL: calibration. Places for this piece */
+    const vg_set_places *out;     /* NULL: calibration. Places for this piece */
+    const vg_predictions *direct; /* rows are read from these predictions; NULL: the means are in place */
 } vg_sets_piece;
-vg_status vg_sets__calibrate(vg_sets_data *sets, const vg_sets_piece *piece);
-vg_status vg_sets__apply(vg_sets_data *sets, const vg_sets_piece *piece);
+/* Whether the rows of the predictions can be read as they are. */
+bool vg_sets__reads_directly(const vg_sets_data *sets, const vg_predictions *block);
+/* The values of row i that its set is made from: the gated mean, or the mean; borrowed, or in room->row. NULL: a row
+ * read directly may be no distribution, and the scorer must decide. */
+const double *vg_sets__values(const vg_sets_data *sets, const vg_sets_piece *piece, size_t i, vg_set_room *room);
+/* *refused: a row that was read directly may be no distribution, and nothing was taken. */
+vg_status vg_sets__calibrate(vg_sets_data *sets, const vg_sets_piece *piece, bool *refused);
+vg_status vg_sets__apply(vg_sets_data *sets, const vg_sets_piece *piece, bool *refused);
 /* Runs body over the rows of a piece in chunks: index i takes rows VG_SET_CHUNK i and following. */
 enum { VG_SET_CHUNK = 64 };
 vg_status vg_sets__over_rows(vg_sets_data *sets, size_t rows, vg_pool_body body, void *context);

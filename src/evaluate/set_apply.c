@@ -1,5 +1,6 @@
 /* set_apply.c - the sets of test samples: which classes have a score at most the threshold. See prediction_sets.h. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "evaluate/prediction_sets.h"
@@ -7,22 +8,70 @@
 typedef struct apply_work {
     vg_sets_data *sets;
     const vg_sets_piece *piece;
+    atomic_bool refused; /* a row that the scorer must look at */
 } apply_work;
 
-/* Marks the classes whose score is at most their threshold; threshold[0] serves all unless `own`. */
-static size_t mark(uint8_t *mask, const double *score, const double *threshold, size_t classes, bool own) {
-    size_t size = 0;
-    for (size_t c = 0; c < classes; c += 8) {
-        unsigned byte = 0;
-        size_t end = classes - c < 8 ? classes - c : 8;
-        for (size_t i = 0; i < end; i++) {
-            unsigned in = score[c + i] <= threshold[own ? c + i : 0];
-            byte |= in << (7 - i);
-            size += in;
+/* A row of the piece, and where its sets go. */
+typedef struct set_row {
+    vg_set_row row;
+    uint32_t cell;      /* VG_SET_NO_CELL: a group without calibration samples */
+    uint8_t *mask;      /* A x bytes */
+    int32_t *size;      /* A */
+    vg_set_room *room;
+    double *score;      /* scratch */
+    uint32_t *order;
+} set_row;
+
+static const double full = INFINITY;
+
+/* The threshold at an alpha; by class, those of all classes. */
+static const double *threshold_of(const vg_sets_data *s, uint32_t cell, size_t a) {
+    return cell == VG_SET_NO_CELL ? &full
+                                  : s->thresholds + a * s->shown.cell_count + (s->shown.by == VG_SETS_BY_CLASS ? 0 : cell);
+}
+
+/* The score is `base` minus the value, but for class `other` (none: SIZE_MAX), whose score is given. */
+static void mark_differences(const vg_sets_data *s, const set_row *r, double base, size_t other, double score) {
+    bool own = s->shown.by == VG_SETS_BY_CLASS;
+    size_t C = s->shown.classes, bytes = vg_sets__mask_bytes(s);
+    for (size_t a = 0; a < s->shown.alpha_count; a++) {
+        const double *threshold = threshold_of(s, r->cell, a);
+        uint8_t *mask = r->mask + a * bytes;
+        size_t size = s->rule.kernels->mark_within(mask, r->row.value, C, base, threshold, own);
+        if (other < C) {
+            unsigned bit = 0x80u >> other % 8, had = (mask[other / 8] & bit) != 0;
+            unsigned in = score <= threshold[own ? other : 0];
+            mask[other / 8] = (uint8_t)((mask[other / 8] & ~bit) | (in ? bit : 0));
+            size = size - had + in;
         }
-        mask[c / 8] = (uint8_t)byte;
+        r->size[a] = (int32_t)size;
     }
-    return size;
+}
+
+/* One threshold for all classes, and a score that grows with the rank. */
+static void mark_prefixes(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
+    size_t A = s->shown.alpha_count, C = s->shown.classes, bytes = vg_sets__mask_bytes(s), found[VG_SETS_ALPHAS];
+    double thresholds[VG_SETS_ALPHAS];
+    for (size_t a = 0; a < A; a++)
+        thresholds[a] = *threshold_of(s, r->cell, a);
+    vg_set__prefixes(found, rules, thresholds, A, r->room, &r->row);
+    for (size_t a = 0; a < A; a++)
+        r->size[a] = (int32_t)vg_set__mark_prefix(r->mask + a * bytes, s->rule.kernels, r->row.value, C, r->room,
+                                                  found[a]);
+}
+
+/* Any score, by the scores of all classes. */
+static void mark_scores(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
+    size_t C = s->shown.classes, bytes = vg_sets__mask_bytes(s);
+    for (size_t a = 0; a < s->shown.alpha_count; a++) {
+        if (a == 0 || !s->one_rule) {
+            vg_set__scores(r->score, &rules[a], &r->row, r->cell == VG_SET_NO_CELL ? INFINITY : s->limits[a], r->order);
+            for (size_t c = 0; c < C; c++)
+                r->score[c] = -r->score[c];
+        }
+        r->size[a] = (int32_t)s->rule.kernels->mark_within(r->mask + a * bytes, r->score, C, 0,
+                                                           threshold_of(s, r->cell, a), s->shown.by == VG_SETS_BY_CLASS);
+    }
 }
 
 static void put_p_values(double *out, const vg_sets_data *s, const double *score, uint32_t cell) {
@@ -35,42 +84,81 @@ static void put_p_values(double *out, const vg_sets_data *s, const double *score
     }
 }
 
-/* Row i of the piece; the cell of its group is known. */
-static void make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, double *score, uint32_t *order) {
-    const vg_sets *shown = &s->shown;
-    static const double full = INFINITY;
-    size_t C = shown->classes, A = shown->alpha_count, bytes = vg_sets__mask_bytes(s), cells = shown->cell_count;
-    const double *value = vg_sets__values(s) + i * C;
-    vg_set_row row = {value, s->std ? s->std + i * C : NULL, 1};
-    size_t top = vg_set__top(value, C);
-    bool own = shown->by == VG_SETS_BY_CLASS, all = piece->out->p_value != NULL;
-    uint32_t cell = shown->by == VG_SETS_BY_GROUP ? s->cells[i] : shown->by == VG_SETS_BY_TOP ? (uint32_t)top : 0;
-    if (shown->randomised)
-        row.u = vg_set__uniform(shown->seed, VG_SET_TEST, piece->first + i);
-    vg_set__scores(score, &s->rule, &row, all || cell == VG_SET_NO_CELL ? INFINITY : s->limits[cell], order);
-    for (size_t a = 0; a < A; a++) {
-        const double *threshold = cell == VG_SET_NO_CELL ? &full : s->thresholds + a * cells + (own ? 0 : cell);
-        uint8_t *mask = s->mask + (i * A + a) * bytes;
-        size_t size = mark(mask, score, threshold, C, own);
-        if (size == 0 && shown->never_empty) {
-            mask[top / 8] |= (uint8_t)(0x80 >> top % 8);
-            size = 1;
-        }
-        s->size[i * A + a] = (int32_t)size;
+static void mark(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
+    size_t lead[2];
+    switch (s->rule.score) {
+    case VG_SET_LAC: mark_differences(s, r, 1, SIZE_MAX, 0); return;
+    case VG_SET_MARGIN:
+        vg_set__leaders(lead, &s->rule, r->row.value);
+        mark_differences(s, r, r->row.value[lead[0]], lead[0], r->row.value[lead[1]] - r->row.value[lead[0]]);
+        return;
+    case VG_SET_SNR: mark_scores(s, r, rules); return;
+    default:
+        if (s->shown.by == VG_SETS_BY_CLASS)
+            mark_scores(s, r, rules);
+        else
+            mark_prefixes(s, r, rules);
     }
-    if (piece->out->pred && !shown->multilabel)
-        piece->out->pred[i] = (int32_t)top;
-    for (size_t c = 0; piece->out->pred && shown->multilabel && c < C; c++)
-        piece->out->pred[i * C + c] = value[c] > 0.5;
-    if (all)
-        put_p_values(piece->out->p_value + i * C, s, score, cell);
+}
+
+/* What else is asked for of row i. */
+static void put_places(const vg_sets_data *s, const vg_set_places *out, size_t i, const set_row *r, size_t top) {
+    size_t C = s->shown.classes;
+    const double *value = r->row.value;
+    if (out->pred && !s->shown.multilabel)
+        out->pred[i] = (int32_t)top;
+    for (size_t c = 0; out->pred && s->shown.multilabel && c < C; c++)
+        out->pred[i * C + c] = value[c] > 0.5;
+    if (out->p_value) {
+        vg_set_rule rule = vg_sets__rule(s, 0);
+        vg_set__scores(r->score, &rule, &r->row, INFINITY, r->order);
+        put_p_values(out->p_value + i * C, s, r->score, r->cell);
+    }
+    if (out->value)
+        memcpy(out->value + i * C, value, C * sizeof *value);
+}
+
+/* Row i of the piece; the cell of its group is known. False: the scorer must look at the row. */
+static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, unsigned worker, const vg_set_rule *rules) {
+    const vg_sets *shown = &s->shown;
+    size_t C = shown->classes, A = shown->alpha_count, bytes = vg_sets__mask_bytes(s), top = 0;
+    const double *value = vg_sets__values(s, piece, i, &s->rooms[worker]);
+    if (!value)
+        return false;
+    set_row r = {{value, s->std ? s->std + i * C : NULL, 1},
+                 0,
+                 s->mask + i * A * bytes,
+                 s->size + i * A,
+                 &s->rooms[worker],
+                 s->scores + worker * C,
+                 s->order + worker * C};
+    if (shown->by == VG_SETS_BY_TOP || shown->never_empty || (piece->out->pred && !shown->multilabel))
+        top = s->rule.kernels->top(value, C);
+    if (shown->by == VG_SETS_BY_GROUP || shown->by == VG_SETS_BY_TOP)
+        r.cell = shown->by == VG_SETS_BY_TOP ? (uint32_t)top : s->cells[i];
+    if (shown->randomised)
+        r.row.u = vg_set__uniform(shown->seed, VG_SET_TEST, piece->first + i);
+    mark(s, &r, rules);
+    for (size_t a = 0; shown->never_empty && a < A; a++)
+        if (r.size[a] == 0) {
+            r.mask[a * bytes + top / 8] |= (uint8_t)(0x80 >> top % 8);
+            r.size[a] = 1;
+        }
+    put_places(s, piece->out, i, &r, top);
+    return true;
 }
 
 static vg_status apply_rows(void *context, size_t index, unsigned worker) {
-    const apply_work *w = context;
-    size_t end = (index + 1) * VG_SET_CHUNK, C = w->sets->shown.classes;
+    apply_work *w = context;
+    vg_set_rule rules[VG_SETS_ALPHAS];
+    size_t end = (index + 1) * VG_SET_CHUNK;
+    for (size_t a = 0; a < w->sets->shown.alpha_count; a++)
+        rules[a] = vg_sets__rule(w->sets, a);
     for (size_t i = index * VG_SET_CHUNK; i < (end < w->piece->rows ? end : w->piece->rows); i++)
-        make_sets(w->sets, w->piece, i, w->sets->scores + worker * C, w->sets->order + worker * C);
+        if (!make_sets(w->sets, w->piece, i, worker, rules)) {
+            atomic_store(&w->refused, true);
+            break;
+        }
     return VG_OK;
 }
 
@@ -114,27 +202,32 @@ static vg_status count(vg_sets_data *s, const vg_sets_piece *piece) {
 }
 
 static vg_status find_groups(vg_sets_data *s, const vg_sets_piece *piece) {
-    for (size_t i = 0; i < piece->rows; i++) {
+    for (size_t i = 0; i < piece->rows; i++)
         VG_TRY(vg_set_groups__find(&s->cells[i], &s->groups, piece->groups[i], false));
-        if (s->cells[i] != VG_SET_NO_CELL)
-            continue;
-        if (s->unseen_groups++ == 0 && !s->unseen_group)
-            VG_TRY(vg_base__strdup(&s->unseen_group, piece->groups[i]));
-    }
     return VG_OK;
 }
 
-vg_status vg_sets__apply(vg_sets_data *s, const vg_sets_piece *piece) {
-    apply_work work = {s, piece};
-    size_t A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s), C = s->shown.classes;
+static vg_status count_unseen(vg_sets_data *s, const vg_sets_piece *piece) {
+    for (size_t i = 0; i < piece->rows; i++)
+        if (s->cells[i] == VG_SET_NO_CELL && s->unseen_groups++ == 0 && !s->unseen_group)
+            VG_TRY(vg_base__strdup(&s->unseen_group, piece->groups[i]));
+    return VG_OK;
+}
+
+vg_status vg_sets__apply(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
+    apply_work work = {s, piece, false};
+    size_t A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s);
     if (s->shown.by == VG_SETS_BY_GROUP)
         VG_TRY(find_groups(s, piece));
     VG_TRY(vg_sets__over_rows(s, piece->rows, apply_rows, &work));
+    *refused = atomic_load(&work.refused);
+    if (*refused)
+        return VG_OK;
+    if (s->shown.by == VG_SETS_BY_GROUP)
+        VG_TRY(count_unseen(s, piece));
     if (piece->out->mask)
         memcpy(piece->out->mask, s->mask, piece->rows * A * bytes);
     if (piece->out->size)
         memcpy(piece->out->size, s->size, piece->rows * A * sizeof *s->size);
-    if (piece->out->value)
-        memcpy(piece->out->value, vg_sets__values(s), piece->rows * C * sizeof *s->mean);
     return count(s, piece);
 }

@@ -4,6 +4,7 @@
  * values are kept, or to the rest, of which 40 bytes each are kept until the two are known. The draw depends on the
  * sample's number alone, so that the rest is exchangeable with test samples. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "evaluate/prediction_sets.h"
@@ -17,11 +18,6 @@ static bool is_tuning(const vg_sets_data *s, unsigned long long sample) {
            vg_set__uniform(s->shown.seed, VG_SET_TUNING, sample) < s->tuning;
 }
 
-static vg_set_row row_at(const vg_sets_data *s, size_t i, double u) {
-    size_t C = s->shown.classes;
-    return (vg_set_row){vg_sets__values(s) + i * C, s->std ? s->std + i * C : NULL, u};
-}
-
 static double draw(const vg_sets_data *s, unsigned long long sample) {
     return s->shown.randomised ? vg_set__uniform(s->shown.seed, VG_SET_CALIBRATION, sample) : 1;
 }
@@ -29,21 +25,26 @@ static double draw(const vg_sets_data *s, unsigned long long sample) {
 typedef struct label_work {
     vg_sets_data *sets;
     const vg_sets_piece *piece;
+    atomic_bool refused; /* a row that the scorer must look at */
 } label_work;
 
 /* Scores (or their parts) and cells of the labels. */
 static vg_status score_labels(void *context, size_t index, unsigned worker) {
-    const label_work *w = context;
+    label_work *w = context;
     vg_sets_data *s = w->sets;
     size_t end = (index + 1) * VG_SET_CHUNK, C = s->shown.classes;
-    (void)worker;
     for (size_t i = index * VG_SET_CHUNK; i < (end < w->piece->rows ? end : w->piece->rows); i++) {
-        vg_set_row row = row_at(s, i, draw(s, w->piece->first + i));
+        const double *v = vg_sets__values(s, w->piece, i, &s->rooms[worker]);
+        if (!v) {
+            atomic_store(&w->refused, true);
+            return VG_OK;
+        }
+        vg_set_row row = {v, s->std ? s->std + i * C : NULL, draw(s, w->piece->first + i)};
         size_t y = (size_t)w->piece->labels[i];
         if (s->shown.by == VG_SETS_BY_CLASS)
             s->cells[i] = (uint32_t)y;
         else if (s->shown.by == VG_SETS_BY_TOP)
-            s->cells[i] = (uint32_t)vg_set__top(row.value, C);
+            s->cells[i] = (uint32_t)s->rule.kernels->top(v, C);
         else if (s->shown.by == VG_SETS_BY_NONE)
             s->cells[i] = 0;
         if (s->needs_tuning)
@@ -64,12 +65,13 @@ static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece)
     return VG_OK;
 }
 
-static vg_status keep(vg_sets_data *s, size_t i, unsigned long long sample, int64_t label) {
-    if (!s->needs_tuning)
-        return vg_set_pool__add(&s->pooled, s->scores[i], s->cells[i]);
-    if (is_tuning(s, sample)) {
-        vg_set_row row = row_at(s, i, s->parts[i].u);
-        return vg_set_tuning__add(&s->tuning_rows, &row, s->shown.classes, (uint32_t)label);
+/* Row i of the piece, whose score is known but for lambda and k_reg. */
+static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
+    size_t C = s->shown.classes;
+    if (is_tuning(s, piece->first + i)) {
+        vg_set_room *room = &s->rooms[0];
+        vg_set__order_row(room, s->rule.kernels, vg_sets__values(s, piece, i, room), C, 0);
+        return vg_set_tuning__add(&s->tuning_rows, &s->parts[i], room->sums, C);
     }
     VG_TRY(
         vg_set__grow(&s->deferred, s->deferred_count, &s->deferred_room, s->deferred_count + 1, sizeof *s->deferred));
@@ -78,46 +80,67 @@ static vg_status keep(vg_sets_data *s, size_t i, unsigned long long sample, int6
     return VG_OK;
 }
 
-vg_status vg_sets__calibrate(vg_sets_data *s, const vg_sets_piece *piece) {
-    label_work work = {s, piece};
+static vg_status calibrate_multilabel(vg_sets_data *s, const vg_sets_piece *piece) {
     size_t C = s->shown.classes;
+    for (size_t i = 0; i < piece->rows; i++)
+        VG_TRY(vg_set_positives__add(&s->positives, s->mean + i * C, piece->labels + i * C, C));
+    return VG_OK;
+}
+
+vg_status vg_sets__calibrate(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
+    label_work work = {s, piece, false};
+    *refused = false;
     if (!piece->labels)
         return vg_base__fail(VG_ERR_DATA, "calibration samples need labels");
-    if (s->shown.multilabel) {
-        for (size_t i = 0; i < piece->rows; i++)
-            VG_TRY(vg_set_positives__add(&s->positives, s->mean + i * C, piece->labels + i * C, C));
-        return VG_OK;
-    }
+    if (s->shown.multilabel)
+        return calibrate_multilabel(s, piece);
     VG_TRY(check_labels(s, piece));
     for (size_t i = 0; s->shown.by == VG_SETS_BY_GROUP && i < piece->rows; i++)
         VG_TRY(vg_set_groups__find(&s->cells[i], &s->groups, piece->groups[i], true));
     VG_TRY(vg_sets__over_rows(s, piece->rows, score_labels, &work));
+    *refused = atomic_load(&work.refused);
+    if (*refused)
+        return VG_OK;
+    if (!s->needs_tuning)
+        return vg_set_pool__add(&s->pooled, s->scores, s->cells, piece->rows);
     for (size_t i = 0; i < piece->rows; i++)
-        VG_TRY(keep(s, i, piece->first + i, piece->labels[i]));
+        VG_TRY(keep_parts(s, piece, i));
     return VG_OK;
 }
 
+/* Lambda and k_reg of every alpha. P-values belong to one score: they keep that of the first alpha for all. */
 static vg_status finish_tuning(vg_sets_data *s) {
     if (s->tuning_rows.n == 0)
         return vg_base__fail(VG_ERR_DATA,
                              "no calibration sample fell into the part for tuning: give lambda and k_reg, or more "
                              "calibration samples");
     s->shown.tuned = s->tuning_rows.n;
-    VG_TRY(vg_set_tuning__choose(&s->rule, &s->tuning_rows, s->alphas[0]));
-    s->needs_tuning = false;
-    s->shown.lambda = s->rule.lambda;
-    s->shown.k_reg = s->rule.score == VG_SET_RAPS ? s->rule.k_reg : NAN;
-    for (size_t i = 0; i < s->deferred_count; i++)
-        VG_TRY(vg_set_pool__add(&s->pooled, vg_set__parts_score(&s->rule, &s->deferred[i]), s->deferred[i].cell));
+    for (size_t a = 0; a < s->shown.alpha_count; a++) {
+        vg_set_rule rule = vg_sets__rule(s, a);
+        if (a == 0 || !s->p_values)
+            VG_TRY(vg_set_tuning__choose(&rule, &s->tuning_rows, s->alphas[a]));
+        s->lambdas[a] = a == 0 || !s->p_values ? rule.lambda : s->lambdas[0];
+        s->k_regs[a] = s->rule.score != VG_SET_RAPS ? NAN : a == 0 || !s->p_values ? rule.k_reg : s->k_regs[0];
+    }
+    s->shown.lambda = s->lambdas[0];
+    s->shown.k_reg = s->k_regs[0];
     vg_set_tuning__free(&s->tuning_rows);
-    vg_base__release(s->deferred);
-    s->deferred = NULL;
+    return VG_OK;
+}
+
+/* Pools the samples that waited for lambda and k_reg, with their scores at one alpha. */
+static vg_status pool_deferred(vg_sets_data *s, size_t alpha) {
+    vg_set_rule rule = vg_sets__rule(s, alpha);
+    vg_set_pool__free(&s->pooled);
+    for (size_t i = 0; i < s->deferred_count; i++) {
+        double score = vg_set__ranked_score(&rule, &s->deferred[i]);
+        VG_TRY(vg_set_pool__add(&s->pooled, &score, &s->deferred[i].cell, 1));
+    }
     return VG_OK;
 }
 
 vg_status vg_sets__make_cells(vg_sets_data *s, size_t cells) {
     VG_TRY(vg_base__zalloc(&s->thresholds, s->shown.alpha_count * cells, sizeof *s->thresholds, "thresholds"));
-    VG_TRY(vg_base__zalloc(&s->limits, cells, sizeof *s->limits, "thresholds"));
     VG_TRY(vg_base__zalloc(&s->cell_samples, cells, sizeof *s->cell_samples, "thresholds"));
     s->shown.cell_count = cells;
     s->shown.cell_samples = s->cell_samples;
@@ -133,45 +156,69 @@ static vg_status settle_multilabel(vg_sets_data *s) {
     return VG_OK;
 }
 
+/* Thresholds of the alphas from `alpha` on, of one or all, from the scores in the pool. */
+static vg_status take_thresholds(vg_sets_data *s, size_t alpha, size_t end) {
+    size_t cells = s->shown.cell_count;
+    s->pooled.cells = cells;
+    VG_TRY(vg_set_pool__settle(&s->pooled));
+    s->shown.calibrated = s->pooled.count;
+    for (size_t cell = 0; cell < cells; cell++) {
+        const double *sorted = s->pooled.score + s->pooled.start[cell];
+        s->cell_samples[cell] = vg_set_pool__samples(&s->pooled, cell);
+        for (size_t a = alpha; a < end; a++)
+            s->thresholds[a * cells + cell] = vg_set__quantile(sorted, s->cell_samples[cell], s->alphas[a]);
+    }
+    return VG_OK;
+}
+
+static vg_status settle_multiclass(vg_sets_data *s) {
+    size_t alphas = s->shown.alpha_count;
+    if (s->needs_tuning)
+        VG_TRY(finish_tuning(s));
+    VG_TRY(vg_sets__make_cells(s, s->shown.by == VG_SETS_BY_NONE    ? 1
+                                  : s->shown.by == VG_SETS_BY_GROUP ? s->groups.count
+                                                                    : s->shown.classes));
+    if (!s->needs_tuning) {
+        VG_TRY(take_thresholds(s, 0, alphas));
+    } else {
+        size_t step = vg_sets__one_rule(s) ? alphas : 1;
+        for (size_t a = 0; a < alphas; a += step) {
+            VG_TRY(pool_deferred(s, a));
+            VG_TRY(take_thresholds(s, a, a + step));
+        }
+        s->needs_tuning = false;
+        vg_base__release(s->deferred);
+        s->deferred = NULL;
+    }
+    if (!s->p_values)
+        vg_set_pool__free(&s->pooled);
+    return VG_OK;
+}
+
 vg_status vg_sets__settle(vg_sets_data *s) {
     if (s->settled)
         return VG_OK;
     if (s->seen == 0)
         return vg_base__fail(VG_ERR_DATA, "prediction sets need calibration samples, and there are none");
-    if (s->needs_tuning)
-        VG_TRY(finish_tuning(s));
-    if (s->shown.multilabel) {
-        VG_TRY(settle_multilabel(s));
-    } else {
-        s->pooled.cells = s->shown.by == VG_SETS_BY_NONE    ? 1
-                          : s->shown.by == VG_SETS_BY_GROUP ? s->groups.count
-                                                            : s->shown.classes;
-        VG_TRY(vg_sets__make_cells(s, s->pooled.cells));
-        VG_TRY(vg_set_pool__settle(&s->pooled));
-        s->shown.calibrated = s->pooled.count;
-        for (size_t cell = 0; cell < s->pooled.cells; cell++) {
-            const double *sorted = s->pooled.score + s->pooled.start[cell];
-            s->cell_samples[cell] = vg_set_pool__samples(&s->pooled, cell);
-            for (size_t a = 0; a < s->shown.alpha_count; a++)
-                s->thresholds[a * s->pooled.cells + cell] =
-                    vg_set__quantile(sorted, s->cell_samples[cell], s->alphas[a]);
-        }
-        if (!s->p_values)
-            vg_set_pool__free(&s->pooled);
-    }
+    VG_TRY(s->shown.multilabel ? settle_multilabel(s) : settle_multiclass(s));
     return vg_sets__ready(s);
 }
 
 vg_status vg_sets__ready(vg_sets_data *s) {
-    size_t cells = s->shown.cell_count;
-    for (size_t cell = 0; cell < cells; cell++) {
-        s->limits[cell] = -INFINITY;
-        for (size_t a = 0; a < s->shown.alpha_count; a++)
-            s->limits[cell] = fmax(s->limits[cell], s->thresholds[a * cells + cell]);
+    size_t cells = s->shown.cell_count, alphas = s->shown.alpha_count;
+    double most = -INFINITY;
+    s->one_rule = vg_sets__one_rule(s);
+    for (size_t a = 0; a < alphas; a++) {
+        s->limits[a] = -INFINITY;
+        for (size_t cell = 0; cell < cells; cell++)
+            s->limits[a] = fmax(s->limits[a], s->thresholds[a * cells + cell]);
+        most = fmax(most, s->limits[a]);
     }
-    for (size_t cell = 1; s->shown.by == VG_SETS_BY_CLASS && cell < cells; cell++)
-        s->limits[0] = fmax(s->limits[0], s->limits[cell]);
+    for (size_t a = 0; s->one_rule && a < alphas; a++)
+        s->limits[a] = most;
     s->shown.thresholds = s->thresholds;
+    s->shown.lambdas = s->rule.score == VG_SET_RAPS || s->rule.score == VG_SET_SAPS ? s->lambdas : NULL;
+    s->shown.k_regs = s->rule.score == VG_SET_RAPS ? s->k_regs : NULL;
     s->shown.cell_names = s->shown.by == VG_SETS_BY_GROUP ? (const char *const *)s->groups.names : NULL;
     s->settled = true;
     return VG_OK;

@@ -93,7 +93,12 @@ static void fill(vg_sets_data *s, const vg_sets_options *o) {
     s->tuning = o->tuning;
     s->p_values = o->p_values != 0;
     s->needs_tuning = ranked && (isnan(o->lambda) || (o->score == VG_SET_RAPS && isnan(o->k_reg)));
-    s->rule = (vg_set_rule){.score = o->score, .lambda = o->lambda, .k_reg = o->k_reg};
+    s->rule = (vg_set_rule){.score = o->score, .lambda = o->lambda, .k_reg = o->k_reg, .kernels = vg_set__kernels()};
+    s->one_rule = true;
+    for (size_t a = 0; a < shown->alpha_count; a++) {
+        s->lambdas[a] = o->lambda;
+        s->k_regs[a] = o->k_reg;
+    }
     s->rule.eps = s->scoring.margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * s->scoring.eps : s->scoring.eps;
 }
 
@@ -118,7 +123,7 @@ void vg_sets__free(vg_sets_data *s) {
         return;
     void *const parts[] = {s->class_k,    s->temperature, s->mean,         s->std,     s->gated,        s->scores,
                            s->order,      s->cells,       s->parts,        s->mask,    s->size,         s->deferred,
-                           s->thresholds, s->limits,      s->cell_samples, s->figures, s->unseen_group, s->origin};
+                           s->thresholds, s->cell_samples, s->figures,     s->memory,  s->rooms,        s->unseen_group, s->origin};
     for (size_t c = 0; s->class_names && c < s->shown.classes; c++)
         vg_base__release(s->class_names[c]);
     vg_base__release(s->class_names);
@@ -147,19 +152,32 @@ static vg_status make_scorer(vg_sets_data *s) {
     return vg_scorer_new(&s->scorer, s->shown.members, s->shown.classes, &o);
 }
 
-static vg_status make_room(vg_sets_data *s) {
-    size_t C = s->shown.classes, A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s), values, scores;
-    s->rows = PIECE_BYTES / sizeof(double) / C;
-    s->rows = s->rows > 4096 ? 4096 : s->rows < VG_SET_CHUNK ? VG_SET_CHUNK : s->rows / VG_SET_CHUNK * VG_SET_CHUNK;
-    if (!vg_base__mul(&values, s->rows, C) || !vg_base__mul(&scores, s->threads, C))
-        return vg_base__fail(VG_ERR_MEMORY, "%zu classes do not fit in memory", C);
-    VG_TRY(vg_base__alloc(&s->mean, values, sizeof *s->mean, "means"));
+/* Where the scorer writes; rows that are read directly need none of it. */
+static vg_status make_means(vg_sets_data *s) {
+    size_t values;
+    if (s->mean)
+        return VG_OK;
+    if (!vg_base__mul(&values, s->rows, s->shown.classes))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu classes do not fit in memory", s->shown.classes);
     if (s->rule.score == VG_SET_SNR)
         VG_TRY(vg_base__alloc(&s->std, values, sizeof *s->std, "spreads"));
     if (!isnan(s->shown.gate))
         VG_TRY(vg_base__alloc(&s->gated, values, sizeof *s->gated, "gated means"));
+    return vg_base__alloc(&s->mean, values, sizeof *s->mean, "means");
+}
+
+static vg_status make_room(vg_sets_data *s) {
+    size_t C = s->shown.classes, A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s), scores, doubles;
+    s->rows = PIECE_BYTES / sizeof(double) / C;
+    s->rows = s->rows > 4096 ? 4096 : s->rows < VG_SET_CHUNK ? VG_SET_CHUNK : s->rows / VG_SET_CHUNK * VG_SET_CHUNK;
+    if (!vg_base__mul(&doubles, s->threads, vg_set_room__doubles(C)) || !vg_base__mul(&scores, s->threads, C))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu classes do not fit in memory", C);
     VG_TRY(vg_base__alloc(&s->scores, scores > s->rows ? scores : s->rows, sizeof *s->scores, "scores"));
     VG_TRY(vg_base__alloc(&s->order, scores, sizeof *s->order, "ranks"));
+    VG_TRY(vg_base__alloc(&s->memory, doubles, sizeof *s->memory, "rows"));
+    VG_TRY(vg_base__alloc(&s->rooms, s->threads, sizeof *s->rooms, "rows"));
+    for (size_t i = 0; i < s->threads; i++)
+        s->rooms[i] = vg_set_room__at(s->memory + i * vg_set_room__doubles(C), C);
     VG_TRY(vg_base__alloc(&s->cells, s->rows, sizeof *s->cells, "cells"));
     VG_TRY(vg_base__alloc(&s->parts, s->rows, sizeof *s->parts, "parts of scores"));
     VG_TRY(vg_base__alloc(&s->mask, s->rows * A, bytes, "sets"));
@@ -185,7 +203,7 @@ static vg_status prepare(vg_sets_data *s, const vg_predictions *block) {
     shown->members = block->m;
     s->rule.classes = block->c;
     VG_TRY(make_scorer(s));
-    return s->mean ? VG_OK : make_room(s);
+    return s->tallies ? VG_OK : make_room(s);
 }
 
 vg_status vg_sets__over_rows(vg_sets_data *s, size_t rows, vg_pool_body body, void *context) {
@@ -219,12 +237,25 @@ static vg_set_places places_from(const vg_set_places *out, size_t first, const v
     return at;
 }
 
-static vg_status feed_piece(vg_sets_data *s, const vg_sets_piece *piece, const vg_predictions *part) {
+static vg_status take_piece(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
+    return piece->out ? vg_sets__apply(s, piece, refused) : vg_sets__calibrate(s, piece, refused);
+}
+
+static vg_status feed_piece(vg_sets_data *s, vg_sets_piece *piece, const vg_predictions *part) {
+    bool refused = true;
+    if (vg_sets__reads_directly(s, part)) {
+        piece->direct = part;
+        VG_TRY(take_piece(s, piece, &refused));
+        piece->direct = NULL;
+    }
+    if (!refused)
+        return VG_OK;
+    VG_TRY(make_means(s));
     vg_scores places = {.mean = s->mean, .std = s->std};
     vg_scorer__set_gated_means(s->scorer, s->gated);
     vg_scorer__count_from(s->scorer, piece->first);
     VG_TRY(vg_scorer_feed(s->scorer, &places, part, NULL));
-    return piece->out ? vg_sets__apply(s, piece) : vg_sets__calibrate(s, piece);
+    return take_piece(s, piece, &refused);
 }
 
 static vg_status feed_block(vg_sets_data *s, const vg_set_places *out, const vg_predictions *block,
@@ -235,7 +266,7 @@ static vg_status feed_block(vg_sets_data *s, const vg_set_places *out, const vg_
         vg_predictions part = part_of(block, first, rows);
         vg_set_places here = out ? places_from(out, first, s) : (vg_set_places){0};
         vg_sets_piece piece = {rows, out ? s->shown.samples : s->seen, labels ? labels + first * width : NULL,
-                               groups ? groups + first : NULL, out ? &here : NULL};
+                               groups ? groups + first : NULL, out ? &here : NULL, NULL};
         VG_TRY(feed_piece(s, &piece, &part));
         s->seen += out ? 0 : rows;
     }

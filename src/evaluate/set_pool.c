@@ -21,11 +21,13 @@ vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, si
     return VG_OK;
 }
 
-vg_status vg_set_pool__add(vg_set_pool *pool, double score, uint32_t cell) {
-    VG_TRY(vg_set__grow(&pool->score, pool->count, &pool->room, pool->count + 1, sizeof *pool->score));
-    VG_TRY(vg_set__grow(&pool->cell, pool->count, &pool->cell_room, pool->count + 1, sizeof *pool->cell));
-    pool->score[pool->count] = score;
-    pool->cell[pool->count++] = cell;
+vg_status vg_set_pool__add(vg_set_pool *pool, const double *scores, const uint32_t *cells, size_t count) {
+    size_t total = pool->count + count;
+    VG_TRY(vg_set__grow(&pool->score, pool->count, &pool->room, total, sizeof *pool->score));
+    VG_TRY(vg_set__grow(&pool->cell, pool->count, &pool->cell_room, total, sizeof *pool->cell));
+    memcpy(pool->score + pool->count, scores, count * sizeof *scores);
+    memcpy(pool->cell + pool->count, cells, count * sizeof *cells);
+    pool->count = total;
     return VG_OK;
 }
 

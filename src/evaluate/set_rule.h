@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "evaluate/set_kernels.h"
 #include "vargate/sets.h"
 
 typedef struct vg_set_rule {
@@ -18,6 +19,7 @@ typedef struct vg_set_rule {
     double lambda, k_reg;
     double eps; /* of snr */
     size_t classes;
+    const vg_set_kernels *kernels;
 } vg_set_rule;
 
 /* One sample. */
@@ -32,21 +34,44 @@ enum { VG_SET_CALIBRATION = 0, VG_SET_TEST = 1, VG_SET_TUNING = 2 };
 /* In (0, 1), a function of its arguments alone. */
 double vg_set__uniform(uint64_t seed, unsigned stream, uint64_t sample);
 
-/* The class of the largest value, the first of equals; and its rank, from 1. */
-size_t vg_set__top(const double *value, size_t classes);
-size_t vg_set__rank(const double *value, size_t classes, size_t y);
+/* The two first classes. */
+void vg_set__leaders(size_t out[2], const vg_set_rule *rule, const double *v);
 /* What a rank-dependent score of class y is made from, while lambda and k_reg are not known. */
 typedef struct vg_set_parts {
     double above, own, most, u; /* the sum of the values ranked above y, that of y, the largest */
     uint32_t rank, cell;
 } vg_set_parts;
 vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y);
-double vg_set__parts_score(const vg_set_rule *rule, const vg_set_parts *parts);
+double vg_set__ranked_score(const vg_set_rule *rule, const vg_set_parts *parts);
 /* The score of class y, in one pass over the classes. */
 double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_t y);
 /* The scores of all classes: exactly those of vg_set__label_score, except that any above `limit` may be INFINITY.
  * order: scratch of C. */
 void vg_set__scores(double *out, const vg_set_rule *rule, const vg_set_row *row, double limit, uint32_t *order);
+
+/* --- sets of rank-dependent scores (set_ranking.c) ---------------------------------------------------------------- */
+
+/* A thread's memory for one sample: C + VG_SET_SPARE values each. */
+typedef struct vg_set_room {
+    double *row;     /* values that had to be converted */
+    double *found;   /* some values of the row */
+    double *falling; /* in falling order */
+    double *sums;    /* their sums up to each */
+    double *keys;
+    double least; /* the guess of the next sample's bound */
+} vg_set_room;
+size_t vg_set_room__doubles(size_t classes);
+vg_set_room vg_set_room__at(double *memory, size_t classes);
+/* Fills falling and sums with the values from `least` on; returns their number. */
+size_t vg_set__order_row(vg_set_room *room, const vg_set_kernels *kernels, const double *v, size_t n, double least);
+/* How many of the first classes have scores up to the threshold, of `count` whose sums are known. */
+size_t vg_set__prefix(const vg_set_rule *rule, const double *sums, size_t count, double u, double threshold);
+/* The same for one rule and threshold for each alpha; room->falling then holds the values of the classes in sets. */
+void vg_set__prefixes(size_t *out, const vg_set_rule *rules, const double *thresholds, size_t alphas, vg_set_room *room,
+                      const vg_set_row *row);
+/* Marks the first `count` classes, whose values are in room->falling; returns count. */
+size_t vg_set__mark_prefix(uint8_t *mask, const vg_set_kernels *kernels, const double *v, size_t classes,
+                           const vg_set_room *room, size_t count);
 
 /* Calibration scores of labels, by cell. */
 typedef struct vg_set_pool {
@@ -57,7 +82,7 @@ typedef struct vg_set_pool {
 } vg_set_pool;
 /* Makes *array, of elements of `size` bytes and `used` of them in use, hold at least `needed`. */
 vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size);
-vg_status vg_set_pool__add(vg_set_pool *pool, double score, uint32_t cell);
+vg_status vg_set_pool__add(vg_set_pool *pool, const double *scores, const uint32_t *cells, size_t count);
 /* Sorts the scores cell by cell. */
 vg_status vg_set_pool__settle(vg_set_pool *pool);
 void vg_set_pool__free(vg_set_pool *pool);
@@ -73,14 +98,13 @@ double vg_set__p_value(const double *sorted, size_t n, double s);
 
 /* --- tuning (set_tune.c) ------------------------------------------------------------------------------------------ */
 
-/* Values of n tuning samples and their labels; u of sample i is u[i]. */
+/* Of n tuning samples the sums of the first 1, 2, .. C values of the ranking, and what the label's score is made of. */
 typedef struct vg_set_tuning {
-    size_t n, room;
-    double *value; /* n x C */
-    double *u;
-    uint32_t *label;
+    size_t n, room, part_room;
+    double *sums; /* n x C */
+    vg_set_parts *parts;
 } vg_set_tuning;
-vg_status vg_set_tuning__add(vg_set_tuning *tuning, const vg_set_row *row, size_t classes, uint32_t label);
+vg_status vg_set_tuning__add(vg_set_tuning *tuning, const vg_set_parts *label, const double *sums, size_t classes);
 void vg_set_tuning__free(vg_set_tuning *tuning);
 /* Sets those of rule->lambda and rule->k_reg that are NaN to the pair with the smallest mean set at alpha. */
 vg_status vg_set_tuning__choose(vg_set_rule *rule, const vg_set_tuning *tuning, double alpha);

@@ -22,8 +22,6 @@ double vg_set__uniform(uint64_t seed, unsigned stream, uint64_t sample) {
     return ((double)(bits >> 12) + 0.5) * 0x1p-52; /* odd multiples of 2^-53: never 0 or 1 */
 }
 
-/* A multiple of 2^-51: sums of such numbers below 4 are exact in any order. */
-static inline double exact(double v) { return (v + 3.0) - 3.0; }
 /* A multiple of 2^-39: scores that are equal but for rounding, such as those of the last class at u = 1, which are 1,
  * must not be told apart. */
 static inline double coarse(double score) { return (score + 0x3p12) - 0x3p12; }
@@ -31,26 +29,11 @@ static inline double coarse(double score) { return (score + 0x3p12) - 0x3p12; }
 /* Whether class a of value x is ranked before class b of value y. */
 static inline bool before(double x, size_t a, double y, size_t b) { return x > y || (x == y && a < b); }
 
-size_t vg_set__top(const double *value, size_t classes) {
-    size_t top = 0;
-    for (size_t c = 1; c < classes; c++)
-        top = value[c] > value[top] ? c : top;
-    return top;
-}
-
-size_t vg_set__rank(const double *value, size_t classes, size_t y) {
-    size_t rank = 1;
-    for (size_t c = 0; c < y; c++)
-        rank += value[c] >= value[y];
-    for (size_t c = y + 1; c < classes; c++)
-        rank += value[c] > value[y];
-    return rank;
-}
-
 /* The scores that depend on the rank, from the sum above, the class's own value and the largest. Not inlined: one form
  * of the arithmetic for labels and for classes, whatever a compiler contracts. */
-static __attribute__((noinline)) double ranked_score(const vg_set_rule *rule, double above, double own, double most,
-                                                     size_t rank, double u) {
+__attribute__((noinline)) double vg_set__ranked_score(const vg_set_rule *rule, const vg_set_parts *p) {
+    double above = p->above, own = p->own, most = p->most, u = p->u;
+    size_t rank = p->rank;
     double r = (double)rank, over = r - rule->k_reg;
     switch (rule->score) {
     case VG_SET_APS: return coarse(above + u * own);
@@ -60,51 +43,24 @@ static __attribute__((noinline)) double ranked_score(const vg_set_rule *rule, do
     }
 }
 
-static __attribute__((noinline)) double ratio_score(double first, double own, double spread) {
-    return (first - own) / spread;
-}
-
-/* The two first classes. */
-static void leaders(size_t out[2], const double *value, size_t classes) {
-    size_t first = 0, second = 1;
-    if (classes > 1 && value[1] > value[0]) {
-        first = 1;
-        second = 0;
-    }
-    for (size_t c = 2; c < classes; c++)
-        if (value[c] > value[second]) {
-            second = c;
-            if (value[c] > value[first]) {
-                second = first;
-                first = c;
-            }
-        }
+void vg_set__leaders(size_t out[2], const vg_set_rule *rule, const double *v) {
+    size_t C = rule->classes, first = rule->kernels->top(v, C), behind = C - first - 1;
+    size_t low = first ? rule->kernels->top(v, first) : C;
+    size_t high = behind ? first + 1 + rule->kernels->top(v + first + 1, behind) : C;
     out[0] = first;
-    out[1] = second;
+    out[1] = high == C || (low < C && v[low] >= v[high]) ? low : high;
 }
 
 static double rival_score(const vg_set_rule *rule, const vg_set_row *row, const size_t lead[2], size_t y) {
     size_t j = lead[0] == y ? lead[1] : lead[0];
-    if (rule->score == VG_SET_MARGIN)
-        return row->value[j] - row->value[y];
-    return ratio_score(row->value[j], row->value[y], row->spread[j] + row->spread[y] + rule->eps);
+    double lag = row->value[j] - row->value[y];
+    return rule->score == VG_SET_MARGIN ? lag : lag / (row->spread[j] + row->spread[y] + rule->eps);
 }
 
 vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
-    const double *v = row->value;
-    double above = 0, most = v[y], own = v[y];
-    size_t rank = 1;
-    for (size_t c = 0; c < rule->classes; c++) {
-        bool first = before(v[c], c, own, y);
-        rank += first;
-        above += first ? exact(v[c]) : 0;
-        most = v[c] > most ? v[c] : most;
-    }
-    return (vg_set_parts){above, exact(own), exact(most), row->u, (uint32_t)rank, 0};
-}
-
-double vg_set__parts_score(const vg_set_rule *rule, const vg_set_parts *p) {
-    return ranked_score(rule, p->above, p->own, p->most, p->rank, p->u);
+    vg_set_above over = rule->kernels->above(row->value, rule->classes, y);
+    return (vg_set_parts){over.sum, vg_set__exact(row->value[y]), vg_set__exact(over.most), row->u,
+                          (uint32_t)(over.count + 1), 0};
 }
 
 double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
@@ -112,11 +68,11 @@ double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_
     if (rule->score == VG_SET_LAC)
         return 1 - row->value[y];
     if (rule->score == VG_SET_MARGIN || rule->score == VG_SET_SNR) {
-        leaders(lead, row->value, rule->classes);
+        vg_set__leaders(lead, rule, row->value);
         return rival_score(rule, row, lead, y);
     }
     vg_set_parts parts = vg_set__label_parts(rule, row, y);
-    return vg_set__parts_score(rule, &parts);
+    return vg_set__ranked_score(rule, &parts);
 }
 
 /* Moves the class at `at` down to its place in the heap order[0 .. count - 1], whose root is the first in rank. */
@@ -144,9 +100,10 @@ static void ranked_scores(double *out, const vg_set_rule *rule, const vg_set_row
         sift(order, C, i, v);
     for (size_t rank = 1; rank <= C; rank++) {
         uint32_t c = order[0];
-        double own = exact(v[c]);
+        double own = vg_set__exact(v[c]);
         most = rank == 1 ? own : most;
-        out[c] = ranked_score(rule, above, own, most, rank, row->u);
+        vg_set_parts parts = {above, own, most, row->u, (uint32_t)rank, 0};
+        out[c] = vg_set__ranked_score(rule, &parts);
         if (out[c] > limit)
             return;
         above += own;
@@ -165,9 +122,12 @@ void vg_set__scores(double *out, const vg_set_rule *rule, const vg_set_row *row,
         return;
     case VG_SET_MARGIN:
     case VG_SET_SNR:
-        leaders(lead, row->value, rule->classes);
-        for (size_t c = 0; c < rule->classes; c++)
-            out[c] = rival_score(rule, row, lead, c);
+        vg_set__leaders(lead, rule, row->value);
+        for (size_t c = 0; rule->score == VG_SET_MARGIN && c < rule->classes; c++)
+            out[c] = row->value[lead[0]] - row->value[c];
+        for (size_t c = 0; rule->score == VG_SET_SNR && c < rule->classes; c++)
+            out[c] = (row->value[lead[0]] - row->value[c]) / (row->spread[lead[0]] + row->spread[c] + rule->eps);
+        out[lead[0]] = rival_score(rule, row, lead, lead[0]);
         return;
     default: ranked_scores(out, rule, row, limit, order);
     }

@@ -31,6 +31,12 @@ static double number(const json_t *root, const char *key) {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* The number that an alpha has for itself, or else all have in common. */
+static double number_at(const json_t *root, size_t alpha, const char *key) {
+    double own = number(json_array_get(json_object_get(root, "thresholds"), alpha), key);
+    return isnan(own) ? number(root, key) : own;
+}
+
 static size_t count(const json_t *root, const char *key) {
     const json_t *value = json_object_get(root, key);
     return json_is_integer(value) && json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
@@ -45,8 +51,8 @@ static vg_status read_settings(vg_sets_options *o, double alphas[VG_SETS_ALPHAS]
     o->score = (vg_set_score)score;
     o->by = (vg_set_by)by;
     o->gate = number(root, "gated");
-    o->lambda = number(root, "lambda");
-    o->k_reg = number(root, "k_reg");
+    o->lambda = number_at(root, 0, "lambda");
+    o->k_reg = number_at(root, 0, "k_reg");
     o->randomise = json_is_true(json_object_get(root, "randomised"));
     o->never_empty = o->never_empty || json_is_true(json_object_get(root, "never_empty"));
     o->seed = count(root, "seed");
@@ -141,6 +147,12 @@ static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path
     VG_TRY(vg_base__strdup(&s->origin, path));
     if (!s->shown.members || !s->shown.classes)
         return missing(path, s->shown.members ? "classes" : "members");
+    for (size_t a = 0; a < s->shown.alpha_count; a++) {
+        s->lambdas[a] = number_at(root, a, "lambda");
+        s->k_regs[a] = number_at(root, a, "k_reg");
+        s->needs_tuning = s->needs_tuning || isnan(s->lambdas[a]) != isnan(s->lambdas[0]) ||
+                          isnan(s->k_regs[a]) != isnan(s->k_regs[0]);
+    }
     if (s->needs_tuning)
         return missing(path, "lambda");
     VG_TRY(read_cells(s, json_object_get(root, "thresholds"), path));

@@ -22,8 +22,9 @@ static void put_settings(json_t *out, const vg_sets_data *s) {
     vg_json__put_text(out, "score", scores[shown->score]);
     vg_json__put_text(out, "by", cells[shown->by]);
     vg_json__put_number(out, "gated", shown->gate);
-    vg_json__put_number(out, "lambda", shown->lambda);
-    vg_json__put_number(out, "k_reg", shown->k_reg);
+    bool one = vg_sets__one_rule(s);
+    vg_json__put_number(out, "lambda", one ? shown->lambda : NAN);
+    vg_json__put_number(out, "k_reg", one ? shown->k_reg : NAN);
     vg_json__put(out, "randomised", json_boolean(shown->randomised));
     vg_json__put(out, "never_empty", json_boolean(shown->never_empty));
     vg_json__put_count(out, "seed", shown->seed);
@@ -53,6 +54,14 @@ static json_t *cells_json(const vg_sets_data *s, size_t a) {
         vg_json__append(out, one);
     }
     return out;
+}
+
+/* Lambda and k_reg of an alpha, where the score has them. */
+static void put_rule(json_t *out, const vg_sets_data *s, size_t a) {
+    if (s->shown.lambdas)
+        vg_json__put_number(out, "lambda", s->shown.lambdas[a]);
+    if (s->shown.k_regs)
+        vg_json__put_number(out, "k_reg", s->shown.k_regs[a]);
 }
 
 /* --- figures ------------------------------------------------------------------------------------------------------ */
@@ -87,6 +96,7 @@ static json_t *figures_json(const vg_sets_data *s, size_t a) {
         infinite += isinf(s->thresholds[a * s->shown.cell_count + cell]) ? 1 : 0;
     vg_json__put_number(out, "alpha", f->alpha);
     vg_json__put_number(out, "threshold", s->shown.cell_count == 1 ? s->thresholds[a] : NAN);
+    put_rule(out, s, a);
     put_estimate(out, intervals, "coverage", &f->coverage);
     put_estimate(out, intervals, "mean_size", &f->mean_size);
     put_estimate(out, intervals, "median_size", &f->median_size);
@@ -141,6 +151,7 @@ static json_t *thresholds_document(const vg_sets_data *s) {
     for (size_t a = 0; a < s->shown.alpha_count; a++) {
         json_t *one = json_object();
         vg_json__put_number(one, "alpha", s->alphas[a]);
+        put_rule(one, s, a);
         vg_json__put(one, "cells", cells_json(s, a));
         vg_json__append(list, one);
     }

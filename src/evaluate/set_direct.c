@@ -1,0 +1,27 @@
+/* set_direct.c - values of samples: means that the scorer wrote, or probabilities of one member where they lie. See
+ * prediction_sets.h.
+ *
+ * The mean over one member is that member, so that a set needs one read of the array and no mean. A row that is not
+ * clearly a distribution is left to the scorer, which has the message. */
+#include <math.h>
+
+#include "evaluate/prediction_sets.h"
+
+bool vg_sets__reads_directly(const vg_sets_data *s, const vg_predictions *block) {
+    const vg_score_options *o = &s->scoring;
+    return block->m == 1 && block->stride_c == 1 && (block->dtype == VG_F32 || block->dtype == VG_F64) && !o->logits &&
+           !o->renormalise && o->floor_form != VG_FLOOR_CLAMP && o->task == VG_TASK_MULTICLASS && isnan(s->shown.gate) &&
+           s->rule.score != VG_SET_SNR;
+}
+
+const double *vg_sets__values(const vg_sets_data *s, const vg_sets_piece *piece, size_t i, vg_set_room *room) {
+    const vg_predictions *block = piece->direct;
+    size_t C = s->shown.classes;
+    if (!block)
+        return (s->gated ? s->gated : s->mean) + i * C;
+    ptrdiff_t at = (ptrdiff_t)i * block->stride_n;
+    if (block->dtype == VG_F32)
+        return s->rule.kernels->widen(room->row, (const float *)block->data + at, C) ? room->row : NULL;
+    const double *row = (const double *)block->data + at;
+    return s->rule.kernels->is_distribution(row, C) ? row : NULL;
+}

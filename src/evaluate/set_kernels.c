@@ -1,0 +1,107 @@
+/* set_kernels.c - the values of one sample, one after the other: what x86/set_kernels_avx512.c does eight at a time; and
+ * the choice. See set_kernels.h. */
+#include "evaluate/set_kernels.h"
+
+#include <math.h>
+
+#include "base/cpu.h"
+
+/* Well within the 1e-3 of the scorer, whose sum may differ by rounding. */
+static bool sums_to_one(double sum) { return fabs(sum - 1) <= 0.9e-3; }
+
+static bool is_distribution(const double *v, size_t n) {
+    double sum[4] = {0};
+    unsigned bad = 0;
+    for (size_t c = 0; c < n; c++) {
+        bad |= !(v[c] >= 0);
+        sum[c % 4] += v[c];
+    }
+    return !bad && sums_to_one((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+static bool widen(double *out, const float *v, size_t n) {
+    for (size_t c = 0; c < n; c++)
+        out[c] = (double)v[c];
+    return is_distribution(out, n);
+}
+
+static size_t top(const double *v, size_t n) {
+    size_t top = 0;
+    for (size_t c = 1; c < n; c++)
+        top = v[c] > v[top] ? c : top;
+    return top;
+}
+
+static size_t mark_within(uint8_t *mask, const double *v, size_t n, double base, const double *threshold, bool own) {
+    size_t size = 0;
+    for (size_t c = 0; c < n; c += 8) {
+        unsigned byte = 0;
+        size_t end = n - c < 8 ? n - c : 8;
+        for (size_t i = 0; i < end; i++) {
+            unsigned in = base - v[c + i] <= threshold[own ? c + i : 0];
+            byte |= in << (7 - i);
+            size += in;
+        }
+        mask[c / 8] = (uint8_t)byte;
+    }
+    return size;
+}
+
+static size_t mark_from(uint8_t *mask, const double *v, size_t n, double least) {
+    size_t size = 0;
+    for (size_t c = 0; c < n; c += 8) {
+        unsigned byte = 0;
+        size_t end = n - c < 8 ? n - c : 8;
+        for (size_t i = 0; i < end; i++) {
+            unsigned in = v[c + i] >= least;
+            byte |= in << (7 - i);
+            size += in;
+        }
+        mask[c / 8] = (uint8_t)byte;
+    }
+    return size;
+}
+
+static size_t collect(double *out, const double *v, size_t n, double least) {
+    size_t count = 0;
+    for (size_t c = 0; c < n; c++) { /* without a branch */
+        out[count] = v[c];
+        count += v[c] >= least;
+    }
+    return count;
+}
+
+static void order(double *out, double *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = -1; /* below every value */
+    for (size_t i = 0; i < n; i++) {
+        size_t place = 0;
+        for (size_t j = 0; j < n; j++)
+            place += v[j] > v[i];
+        out[place] = v[i];
+    }
+    for (size_t i = 1; i < n; i++) /* equal values share their first place */
+        out[i] = out[i] < 0 ? out[i - 1] : out[i];
+}
+
+static vg_set_above above(const double *v, size_t n, size_t y) {
+    vg_set_above found = {0, 0, v[y]};
+    for (size_t c = 0; c < n; c++) {
+        bool first = c < y ? v[c] >= v[y] : v[c] > v[y];
+        found.count += first;
+        found.sum += first ? vg_set__exact(v[c]) : 0;
+        found.most = v[c] > found.most ? v[c] : found.most;
+    }
+    return found;
+}
+
+const vg_set_kernels vg_set__kernels_plain = {is_distribution, widen,   top,   mark_within,
+                                              mark_from,       collect, order, above};
+
+const vg_set_kernels *vg_set__kernels(void) {
+#if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
+    if (vg_base__cpu_tier() == VG_TIER_AVX512)
+        return &vg_set__kernels_avx512;
+#endif
+    return &vg_set__kernels_plain;
+}
