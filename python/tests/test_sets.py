@@ -148,3 +148,44 @@ def test_scikit_learn() -> None:
     code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).predict_set([[0] * 64]).shape)"
     fresh = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(model), capture_output=True, check=False)
     assert fresh.stdout.strip() == b"(1, 10)", fresh.stderr.decode()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["lac", "aps", "margin", "topk"])
+def test_one_member(kind: Any, dtype: Any) -> None:
+    """One member is read where it lies: the same sets as of its copies, and `value` is no copy of it."""
+    p = P.mean(axis=1).astype(dtype)
+    twice = np.repeat(p[:, None], 2, axis=1)
+    one = vargate.sets(p[200:], calibration=(p[:200], Y[:200]), score=kind, alpha=(0.2, 0.05), labels=Y[200:])
+    two = vargate.sets(twice[200:], calibration=(twice[:200], Y[:200]), score=kind, alpha=(0.2, 0.05), labels=Y[200:])
+    assert np.array_equal(one.packed, two.packed)
+    assert one.figures == two.figures
+    assert np.array_equal(one.value, two.value)
+    assert one.classes(3) == two.classes(3)
+    assert np.shares_memory(one.value, p) == (dtype is np.float64)
+    assert not one.value.flags.writeable
+    bad = p.copy()
+    bad[7, 1] = np.nan
+    with pytest.raises(ValueError, match="sample 7, member 0, class 1"):
+        vargate.sets(bad, calibration=(p[:200], Y[:200]), score=kind)
+
+
+def test_tuned_for_every_alpha() -> None:
+    """lambda and k_reg of an alpha do not depend on the other alphas, and a file keeps them."""
+    alphas = (0.4, 0.02)
+    both = vargate.Conformal(alpha=alphas, score="raps", tuning=0.4).fit(P[:300], Y[:300])
+    found = both.settings
+    assert found["tuned_parameters"] == ["lambda", "k_reg"]
+    assert 0 < found["tuned"] < 300
+    assert found["tuned"] + found["calibrated"] == 300
+    for a, alpha in enumerate(alphas):
+        alone = vargate.Conformal(alpha=alpha, score="raps", tuning=0.4).fit(P[:300], Y[:300]).settings
+        for key in ("lambda", "k_reg"):
+            assert found["thresholds"][a][key] == alone["thresholds"][0][key]
+    assert found["thresholds"][0]["k_reg"] != found["thresholds"][1]["k_reg"]
+    copy = pickle.loads(pickle.dumps(both))
+    assert np.array_equal(copy.sets(P[300:]).packed, both.sets(P[300:]).packed)
+    assert "k_reg and lambda tuned on" in repr(both.sets(P[300:], labels=Y[300:]))
+    given = vargate.Conformal(alpha=alphas, score="raps", lam=0.1).fit(P[:300], Y[:300]).settings
+    assert given["tuned_parameters"] == ["k_reg"]
+    assert given["lambda"] == 0.1

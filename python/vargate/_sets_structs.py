@@ -71,6 +71,8 @@ class Sets(Structure):
         ("labelled", c_ulonglong),
         ("figures", c_void_p),
         ("class_names", POINTER(c_char_p)),
+        ("lambdas", POINTER(c_double)),
+        ("k_regs", POINTER(c_double)),
     ]
 
 
@@ -87,4 +89,4 @@ class SetPlaces(Structure):
     ]
 
 
-SIZES: dict[type[Structure], int] = {SetsOptions: 112, Sets: 184, SetPlaces: 48}
+SIZES: dict[type[Structure], int] = {SetsOptions: 112, Sets: 200, SetPlaces: 48}

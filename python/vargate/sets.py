@@ -122,7 +122,7 @@ class Conformal:
         options.randomise = -1 if randomise is None else int(bool(randomise))
         options.seed = whole(seed, "seed", 0, 2**64 - 1)
         options.confidence = float(confidence)
-        self._p_values = bool(p_values)
+        self._p_values, self._loaded = bool(p_values), False
         self._open(options)
 
     def _options(self, scoring: DecisionOptions, threads: int | None) -> _native.SetsOptions:
@@ -169,7 +169,7 @@ class Conformal:
         setattr(options, "lambda", nan)
         options.randomise, options.seed = -1, 1
         options.thresholds = os.fsencode(file)
-        self._p_values = False
+        self._p_values, self._loaded = False, True
         self._open(options)
 
     def fit(self, p: Any, labels: Any, *, groups: Any = None) -> Conformal:
@@ -192,7 +192,9 @@ class Conformal:
         names = _texts(groups, n, "groups")
         mask = np.empty((n, alphas, (c + 7) // 8), np.uint8)
         size = np.empty((n, alphas), np.int32)
-        value = np.empty((n, c))
+        # The mean over one member is that member: no copy is made unless somebody asks for it.
+        given = self._given(p, view)
+        value: Array = np.empty((n, c)) if given is None else given
         p_value = np.empty((n, c)) if self._p_values else None
         places = _native.SetPlaces(
             _native.size(_native.SetPlaces),
@@ -200,7 +202,7 @@ class Conformal:
             size.ctypes.data,
             None,
             None if p_value is None else p_value.ctypes.data,
-            value.ctypes.data,
+            value.ctypes.data if given is None else None,
         )
         address = None if packed is None else packed.ctypes.data_as(c_void_p)
         _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), None, None, None))  # samples begin anew
@@ -208,6 +210,17 @@ class Conformal:
         del owner
         alpha = np.array(shown.alphas[:alphas])
         return PredictionSets(alpha, mask, size, value, p_value, self._text(_FIGURES), self._text(_TABLE))
+
+    def _given(self, p: Any, view: _native.Predictions) -> Array | None:
+        """The predictions (N, C), where the sets are made from exactly these."""
+        shown, reading = self._handle.contents, self._resolved.options
+        if self._loaded or reading.logits or reading.renormalise or reading.floor_form:  # conventions that change rows
+            return None
+        if type(p) is not np.ndarray or p.dtype.kind != "f" or p.itemsize not in (4, 8) or view.m != 1:
+            return None
+        if self._axes not in (None, "NC", "NMC") or shown.multilabel or shown.gate == shown.gate:
+            return None
+        return p.reshape(len(p), view.c)
 
     def _text(self, document: int) -> str:
         text = c_void_p()
@@ -248,7 +261,8 @@ class PredictionSets:
         The same as ``numpy.packbits`` packs it.
     size : ndarray (N, A)
     value : ndarray (N, C)
-        What the sets were made from: the mean over members, or the gated mean.
+        What the sets were made from: the mean over members, or the gated mean. Of one member it is the array that
+        was given, not a copy: do not write into that array while the result is in use.
     p_value : ndarray (N, C), or None
     figures : list of dict
         For every alpha what ``vargate sets --json`` says: coverage, sizes, and their intervals.
@@ -259,12 +273,13 @@ class PredictionSets:
         alpha: npt.NDArray[np.float64],
         packed: npt.NDArray[np.uint8],
         size: npt.NDArray[np.int32],
-        value: npt.NDArray[np.float64],
+        value: Array,
         p_value: npt.NDArray[np.float64] | None,
         figures: str,
         table: str,
     ) -> None:
-        self.alpha, self.packed, self.size, self.value, self.p_value = alpha, packed, size, value, p_value
+        self.alpha, self.packed, self.size, self.p_value = alpha, packed, size, p_value
+        self._value = value
         self._figures: dict[str, Any] = json.loads(figures)
         self._table = table
         self.figures: list[dict[str, Any]] = self._figures["alphas"]
@@ -276,13 +291,19 @@ class PredictionSets:
         return self._table.rstrip()
 
     @property
+    def value(self) -> npt.NDArray[np.float64]:
+        found: npt.NDArray[np.float64] = self._value.astype(np.float64, copy=False).view()
+        found.flags.writeable = False
+        return found
+
+    @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        return np.unpackbits(self.packed, axis=-1, count=self.value.shape[1]).astype(bool)
+        return np.unpackbits(self.packed, axis=-1, count=self._value.shape[1]).astype(bool)
 
     def classes(self, sample: int, alpha: int = 0) -> list[int]:
         """The classes of a sample's set at the alpha of that number, the most probable first."""
-        row = np.unpackbits(self.packed[sample, alpha], count=self.value.shape[1]).astype(bool)
-        order: Array = np.argsort(-self.value[sample], kind="stable")
+        row = np.unpackbits(self.packed[sample, alpha], count=self._value.shape[1]).astype(bool)
+        order: Array = np.argsort(-self._value[sample], kind="stable")
         return [int(c) for c in order if row[c]]
 
     def to_dict(self) -> dict[str, Any]:

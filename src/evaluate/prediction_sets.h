@@ -29,6 +29,7 @@ typedef struct vg_sets_data {
     double *temperature, *class_k;
     double tuning; /* the share */
     bool needs_tuning, p_values, settled, loaded;
+    bool tunes_lambda, tunes_k_reg;
     bool one_rule; /* all alphas have the same lambda and k_reg */
     char **class_names; /* classes, or NULL */
     char *origin;       /* the file that thresholds were read from; NULL: calibrated here */

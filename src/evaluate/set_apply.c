@@ -14,63 +14,77 @@ typedef struct apply_work {
 /* A row of the piece, and where its sets go. */
 typedef struct set_row {
     vg_set_row row;
-    uint32_t cell;      /* VG_SET_NO_CELL: a group without calibration samples */
-    uint8_t *mask;      /* A x bytes */
-    int32_t *size;      /* A */
+    uint32_t cell; /* VG_SET_NO_CELL: a group without calibration samples */
+    vg_set_marks marks;
     vg_set_room *room;
-    double *score;      /* scratch */
+    double *score; /* scratch */
     uint32_t *order;
 } set_row;
 
-static const double full = INFINITY;
-
-/* The threshold at an alpha; by class, those of all classes. */
-static const double *threshold_of(const vg_sets_data *s, uint32_t cell, size_t a) {
-    return cell == VG_SET_NO_CELL ? &full
-                                  : s->thresholds + a * s->shown.cell_count + (s->shown.by == VG_SETS_BY_CLASS ? 0 : cell);
+/* The thresholds of the row's cell, one for each alpha. */
+static void thresholds_of(double *out, const vg_sets_data *s, uint32_t cell) {
+    for (size_t a = 0; a < s->shown.alpha_count; a++)
+        out[a] = cell == VG_SET_NO_CELL ? INFINITY : s->thresholds[a * s->shown.cell_count + cell];
 }
 
-/* The score is `base` minus the value, but for class `other` (none: SIZE_MAX), whose score is given. */
-static void mark_differences(const vg_sets_data *s, const set_row *r, double base, size_t other, double score) {
-    bool own = s->shown.by == VG_SETS_BY_CLASS;
-    size_t C = s->shown.classes, bytes = vg_sets__mask_bytes(s);
-    for (size_t a = 0; a < s->shown.alpha_count; a++) {
-        const double *threshold = threshold_of(s, r->cell, a);
-        uint8_t *mask = r->mask + a * bytes;
-        size_t size = s->rule.kernels->mark_within(mask, r->row.value, C, base, threshold, own);
-        if (other < C) {
-            unsigned bit = 0x80u >> other % 8, had = (mask[other / 8] & bit) != 0;
-            unsigned in = score <= threshold[own ? other : 0];
-            mask[other / 8] = (uint8_t)((mask[other / 8] & ~bit) | (in ? bit : 0));
-            size = size - had + in;
-        }
-        r->size[a] = (int32_t)size;
+/* The score is `base` minus the value. */
+static void mark_differences(const vg_sets_data *s, const set_row *r, const double *value, double base) {
+    const vg_set_marks *to = &r->marks;
+    double thresholds[VG_SETS_ALPHAS];
+    size_t C = s->shown.classes;
+    if (s->shown.by != VG_SETS_BY_CLASS) {
+        thresholds_of(thresholds, s, r->cell);
+        s->rule.kernels->mark_within(to, value, C, base, thresholds);
+        return;
+    }
+    for (size_t a = 0; a < to->alphas; a++)
+        to->size[a] = (int32_t)s->rule.kernels->mark_own(to->mask + a * to->bytes, value, C, base,
+                                                         s->thresholds + a * s->shown.cell_count);
+}
+
+/* The same, but for the first class, whose score is its lead over the second, negated. */
+static void mark_margins(const vg_sets_data *s, const set_row *r) {
+    const vg_set_marks *to = &r->marks;
+    const double *v = r->row.value;
+    double thresholds[VG_SETS_ALPHAS];
+    size_t lead[2];
+    vg_set__leaders(lead, &s->rule, v);
+    mark_differences(s, r, v, v[lead[0]]);
+    thresholds_of(thresholds, s, s->shown.by == VG_SETS_BY_CLASS ? (uint32_t)lead[0] : r->cell);
+    for (size_t a = 0; a < to->alphas; a++) {
+        uint8_t *at = to->mask + a * to->bytes + lead[0] / 8;
+        unsigned bit = 0x80u >> lead[0] % 8, had = (*at & bit) != 0, in = v[lead[1]] - v[lead[0]] <= thresholds[a];
+        *at = (uint8_t)((*at & ~bit) | (in ? bit : 0));
+        to->size[a] += (int32_t)in - (int32_t)had;
     }
 }
 
 /* One threshold for all classes, and a score that grows with the rank. */
 static void mark_prefixes(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
-    size_t A = s->shown.alpha_count, C = s->shown.classes, bytes = vg_sets__mask_bytes(s), found[VG_SETS_ALPHAS];
+    const vg_set_marks *to = &r->marks;
+    size_t found[VG_SETS_ALPHAS];
     double thresholds[VG_SETS_ALPHAS];
-    for (size_t a = 0; a < A; a++)
-        thresholds[a] = *threshold_of(s, r->cell, a);
-    vg_set__prefixes(found, rules, thresholds, A, r->room, &r->row);
-    for (size_t a = 0; a < A; a++)
-        r->size[a] = (int32_t)vg_set__mark_prefix(r->mask + a * bytes, s->rule.kernels, r->row.value, C, r->room,
-                                                  found[a]);
+    thresholds_of(thresholds, s, r->cell);
+    vg_set__prefixes(found, rules, thresholds, to->alphas, r->room, &r->row);
+    for (size_t a = 0; a < to->alphas; a++)
+        to->size[a] = (int32_t)vg_set__mark_prefix(to->mask + a * to->bytes, s->rule.kernels, r->row.value,
+                                                   s->shown.classes, r->room, found[a]);
 }
 
 /* Any score, by the scores of all classes. */
 static void mark_scores(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
-    size_t C = s->shown.classes, bytes = vg_sets__mask_bytes(s);
-    for (size_t a = 0; a < s->shown.alpha_count; a++) {
-        if (a == 0 || !s->one_rule) {
-            vg_set__scores(r->score, &rules[a], &r->row, r->cell == VG_SET_NO_CELL ? INFINITY : s->limits[a], r->order);
-            for (size_t c = 0; c < C; c++)
-                r->score[c] = -r->score[c];
+    const vg_set_marks *to = &r->marks;
+    size_t C = s->shown.classes;
+    for (size_t a = 0; a < to->alphas; a++) {
+        vg_set__scores(r->score, &rules[a], &r->row, r->cell == VG_SET_NO_CELL ? INFINITY : s->limits[a], r->order);
+        for (size_t c = 0; c < C; c++)
+            r->score[c] = -r->score[c];
+        if (s->one_rule) {
+            mark_differences(s, r, r->score, 0);
+            return;
         }
-        r->size[a] = (int32_t)s->rule.kernels->mark_within(r->mask + a * bytes, r->score, C, 0,
-                                                           threshold_of(s, r->cell, a), s->shown.by == VG_SETS_BY_CLASS);
+        to->size[a] = (int32_t)s->rule.kernels->mark_own(to->mask + a * to->bytes, r->score, C, 0,
+                                                         s->thresholds + a * s->shown.cell_count);
     }
 }
 
@@ -85,13 +99,9 @@ static void put_p_values(double *out, const vg_sets_data *s, const double *score
 }
 
 static void mark(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
-    size_t lead[2];
     switch (s->rule.score) {
-    case VG_SET_LAC: mark_differences(s, r, 1, SIZE_MAX, 0); return;
-    case VG_SET_MARGIN:
-        vg_set__leaders(lead, &s->rule, r->row.value);
-        mark_differences(s, r, r->row.value[lead[0]], lead[0], r->row.value[lead[1]] - r->row.value[lead[0]]);
-        return;
+    case VG_SET_LAC: mark_differences(s, r, r->row.value, 1); return;
+    case VG_SET_MARGIN: mark_margins(s, r); return;
     case VG_SET_SNR: mark_scores(s, r, rules); return;
     default:
         if (s->shown.by == VG_SETS_BY_CLASS)
@@ -118,8 +128,17 @@ static void put_places(const vg_sets_data *s, const vg_set_places *out, size_t i
         memcpy(out->value + i * C, value, C * sizeof *value);
 }
 
+/* Where the sets of the piece go: to the caller, or only to be counted. */
+static uint8_t *masks_of(const vg_sets_data *s, const vg_sets_piece *piece) {
+    return piece->out->mask ? piece->out->mask : s->mask;
+}
+static int32_t *sizes_of(const vg_sets_data *s, const vg_sets_piece *piece) {
+    return piece->out->size ? piece->out->size : s->size;
+}
+
 /* Row i of the piece; the cell of its group is known. False: the scorer must look at the row. */
-static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, unsigned worker, const vg_set_rule *rules) {
+static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, unsigned worker,
+                      const vg_set_rule *rules) {
     const vg_sets *shown = &s->shown;
     size_t C = shown->classes, A = shown->alpha_count, bytes = vg_sets__mask_bytes(s), top = 0;
     const double *value = vg_sets__values(s, piece, i, &s->rooms[worker]);
@@ -127,8 +146,7 @@ static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uns
         return false;
     set_row r = {{value, s->std ? s->std + i * C : NULL, 1},
                  0,
-                 s->mask + i * A * bytes,
-                 s->size + i * A,
+                 {masks_of(s, piece) + i * A * bytes, sizes_of(s, piece) + i * A, bytes, A},
                  &s->rooms[worker],
                  s->scores + worker * C,
                  s->order + worker * C};
@@ -140,9 +158,9 @@ static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uns
         r.row.u = vg_set__uniform(shown->seed, VG_SET_TEST, piece->first + i);
     mark(s, &r, rules);
     for (size_t a = 0; shown->never_empty && a < A; a++)
-        if (r.size[a] == 0) {
-            r.mask[a * bytes + top / 8] |= (uint8_t)(0x80 >> top % 8);
-            r.size[a] = 1;
+        if (r.marks.size[a] == 0) {
+            r.marks.mask[a * bytes + top / 8] |= (uint8_t)(0x80 >> top % 8);
+            r.marks.size[a] = 1;
         }
     put_places(s, piece->out, i, &r, top);
     return true;
@@ -188,8 +206,8 @@ static vg_status count(vg_sets_data *s, const vg_sets_piece *piece) {
             return vg_base__fail(VG_ERR_DATA, "sample %llu has the label %lld, expected 0 to %zu", piece->first + i,
                                  (long long)label, C - 1);
         for (size_t a = 0; a < A; a++) {
-            const uint8_t *mask = s->mask + (i * A + a) * bytes;
-            size_t size = (size_t)s->size[i * A + a];
+            const uint8_t *mask = masks_of(s, piece) + (i * A + a) * bytes;
+            size_t size = (size_t)sizes_of(s, piece)[i * A + a];
             if (s->shown.multilabel)
                 count_multilabel(&s->tallies[a], mask, size, piece->labels ? piece->labels + i * C : NULL);
             else
@@ -216,7 +234,6 @@ static vg_status count_unseen(vg_sets_data *s, const vg_sets_piece *piece) {
 
 vg_status vg_sets__apply(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
     apply_work work = {s, piece, false};
-    size_t A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s);
     if (s->shown.by == VG_SETS_BY_GROUP)
         VG_TRY(find_groups(s, piece));
     VG_TRY(vg_sets__over_rows(s, piece->rows, apply_rows, &work));
@@ -225,9 +242,5 @@ vg_status vg_sets__apply(vg_sets_data *s, const vg_sets_piece *piece, bool *refu
         return VG_OK;
     if (s->shown.by == VG_SETS_BY_GROUP)
         VG_TRY(count_unseen(s, piece));
-    if (piece->out->mask)
-        memcpy(piece->out->mask, s->mask, piece->rows * A * bytes);
-    if (piece->out->size)
-        memcpy(piece->out->size, s->size, piece->rows * A * sizeof *s->size);
     return count(s, piece);
 }

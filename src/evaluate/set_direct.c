@@ -10,8 +10,8 @@
 bool vg_sets__reads_directly(const vg_sets_data *s, const vg_predictions *block) {
     const vg_score_options *o = &s->scoring;
     return block->m == 1 && block->stride_c == 1 && (block->dtype == VG_F32 || block->dtype == VG_F64) && !o->logits &&
-           !o->renormalise && o->floor_form != VG_FLOOR_CLAMP && o->task == VG_TASK_MULTICLASS && isnan(s->shown.gate) &&
-           s->rule.score != VG_SET_SNR;
+           !o->renormalise && o->floor_form != VG_FLOOR_CLAMP && o->task == VG_TASK_MULTICLASS &&
+           isnan(s->shown.gate) && s->rule.score != VG_SET_SNR;
 }
 
 const double *vg_sets__values(const vg_sets_data *s, const vg_sets_piece *piece, size_t i, vg_set_room *room) {

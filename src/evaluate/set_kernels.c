@@ -1,5 +1,5 @@
-/* set_kernels.c - the values of one sample, one after the other: what x86/set_kernels_avx512.c does eight at a time; and
- * the choice. See set_kernels.h. */
+/* set_kernels.c - the values of one sample, one after the other: what x86/set_kernels_avx512.c does eight at a time;
+ * and the choice. See set_kernels.h. */
 #include "evaluate/set_kernels.h"
 
 #include <math.h>
@@ -32,35 +32,35 @@ static size_t top(const double *v, size_t n) {
     return top;
 }
 
-static size_t mark_within(uint8_t *mask, const double *v, size_t n, double base, const double *threshold, bool own) {
-    size_t size = 0;
-    for (size_t c = 0; c < n; c += 8) {
-        unsigned byte = 0;
-        size_t end = n - c < 8 ? n - c : 8;
-        for (size_t i = 0; i < end; i++) {
-            unsigned in = base - v[c + i] <= threshold[own ? c + i : 0];
-            byte |= in << (7 - i);
-            size += in;
-        }
-        mask[c / 8] = (uint8_t)byte;
-    }
-    return size;
+/* Marks the classes c for which IN holds, eight a byte. */
+#define MARK(IN)                                                                                                       \
+    size_t size = 0;                                                                                                   \
+    for (size_t first = 0; first < n; first += 8) {                                                                    \
+        unsigned byte = 0;                                                                                             \
+        size_t end = n - first < 8 ? n : first + 8;                                                                    \
+        for (size_t c = first; c < end; c++) {                                                                         \
+            unsigned in = IN;                                                                                          \
+            byte |= in << (7 - (c - first));                                                                           \
+            size += in;                                                                                                \
+        }                                                                                                              \
+        mask[first / 8] = (uint8_t)byte;                                                                               \
+    }                                                                                                                  \
+    return size
+
+static size_t mark_one(uint8_t *mask, const double *v, size_t n, double base, double threshold) {
+    MARK(base - v[c] <= threshold);
 }
 
-static size_t mark_from(uint8_t *mask, const double *v, size_t n, double least) {
-    size_t size = 0;
-    for (size_t c = 0; c < n; c += 8) {
-        unsigned byte = 0;
-        size_t end = n - c < 8 ? n - c : 8;
-        for (size_t i = 0; i < end; i++) {
-            unsigned in = v[c + i] >= least;
-            byte |= in << (7 - i);
-            size += in;
-        }
-        mask[c / 8] = (uint8_t)byte;
-    }
-    return size;
+static void mark_within(const vg_set_marks *to, const double *v, size_t n, double base, const double *thresholds) {
+    for (size_t a = 0; a < to->alphas; a++)
+        to->size[a] = (int32_t)mark_one(to->mask + a * to->bytes, v, n, base, thresholds[a]);
 }
+
+static size_t mark_own(uint8_t *mask, const double *v, size_t n, double base, const double *thresholds) {
+    MARK(base - v[c] <= thresholds[c]);
+}
+
+static size_t mark_from(uint8_t *mask, const double *v, size_t n, double least) { MARK(v[c] >= least); }
 
 static size_t collect(double *out, const double *v, size_t n, double least) {
     size_t count = 0;
@@ -95,7 +95,7 @@ static vg_set_above above(const double *v, size_t n, size_t y) {
     return found;
 }
 
-const vg_set_kernels vg_set__kernels_plain = {is_distribution, widen,   top,   mark_within,
+const vg_set_kernels vg_set__kernels_plain = {is_distribution, widen,   top,   mark_within, mark_own,
                                               mark_from,       collect, order, above};
 
 const vg_set_kernels *vg_set__kernels(void) {

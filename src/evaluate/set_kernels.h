@@ -19,6 +19,13 @@ typedef struct vg_set_above {
     double sum, most;
 } vg_set_above;
 
+/* The sets of one sample: bits as numpy.packbits has them, and how many there are. */
+typedef struct vg_set_marks {
+    uint8_t *mask; /* alphas x bytes */
+    int32_t *size; /* alphas */
+    size_t bytes, alphas;
+} vg_set_marks;
+
 enum { VG_SET_SPARE = 8 }; /* elements that collect() may write beyond those it returns */
 
 typedef struct vg_set_kernels {
@@ -27,9 +34,10 @@ typedef struct vg_set_kernels {
     /* The same of floats, which are written to `out`. */
     bool (*widen)(double *out, const float *v, size_t n);
     size_t (*top)(const double *v, size_t n); /* of the largest value, the first of equals */
-    /* Marks the classes with base - v <= threshold (threshold[c] of class c where `own`, else threshold[0]) as
-     * numpy.packbits does, and returns their number. */
-    size_t (*mark_within)(uint8_t *mask, const double *v, size_t n, double base, const double *threshold, bool own);
+    /* Marks the classes with base - v <= thresholds[alpha], for all alphas. */
+    void (*mark_within)(const vg_set_marks *to, const double *v, size_t n, double base, const double *thresholds);
+    /* Marks those with base - v[c] <= thresholds[c] and returns their number. */
+    size_t (*mark_own)(uint8_t *mask, const double *v, size_t n, double base, const double *thresholds);
     size_t (*mark_from)(uint8_t *mask, const double *v, size_t n, double least); /* v >= least */
     /* Writes the values v >= least to `out`, of room n + VG_SET_SPARE, and returns their number. */
     size_t (*collect)(double *out, const double *v, size_t n, double least);

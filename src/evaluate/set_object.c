@@ -95,6 +95,8 @@ static void fill(vg_sets_data *s, const vg_sets_options *o) {
     s->needs_tuning = ranked && (isnan(o->lambda) || (o->score == VG_SET_RAPS && isnan(o->k_reg)));
     s->rule = (vg_set_rule){.score = o->score, .lambda = o->lambda, .k_reg = o->k_reg, .kernels = vg_set__kernels()};
     s->one_rule = true;
+    s->tunes_lambda = s->needs_tuning && isnan(o->lambda);
+    s->tunes_k_reg = s->needs_tuning && o->score == VG_SET_RAPS && isnan(o->k_reg);
     for (size_t a = 0; a < shown->alpha_count; a++) {
         s->lambdas[a] = o->lambda;
         s->k_regs[a] = o->k_reg;
@@ -121,9 +123,10 @@ vg_status vg_sets__new(vg_sets_data **out, const vg_sets_options *o) {
 void vg_sets__free(vg_sets_data *s) {
     if (!s)
         return;
-    void *const parts[] = {s->class_k,    s->temperature, s->mean,         s->std,     s->gated,        s->scores,
-                           s->order,      s->cells,       s->parts,        s->mask,    s->size,         s->deferred,
-                           s->thresholds, s->cell_samples, s->figures,     s->memory,  s->rooms,        s->unseen_group, s->origin};
+    void *const parts[] = {s->class_k, s->temperature, s->mean,       s->std,          s->gated,   s->scores,
+                           s->order,   s->cells,       s->parts,      s->mask,         s->size,    s->deferred,
+                           s->memory,  s->rooms,       s->thresholds, s->cell_samples, s->figures, s->unseen_group,
+                           s->origin};
     for (size_t c = 0; s->class_names && c < s->shown.classes; c++)
         vg_base__release(s->class_names[c]);
     vg_base__release(s->class_names);

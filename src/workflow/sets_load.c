@@ -155,6 +155,12 @@ static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path
     }
     if (s->needs_tuning)
         return missing(path, "lambda");
+    const json_t *tuned = json_object_get(root, "tuned_parameters");
+    for (size_t i = 0; i < json_array_size(tuned); i++) {
+        const char *word = json_string_value(json_array_get(tuned, i));
+        s->tunes_lambda = s->tunes_lambda || (word && strcmp(word, "lambda") == 0);
+        s->tunes_k_reg = s->tunes_k_reg || (word && strcmp(word, "k_reg") == 0);
+    }
     VG_TRY(read_cells(s, json_object_get(root, "thresholds"), path));
     if (!names)
         return VG_OK;

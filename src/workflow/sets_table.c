@@ -13,20 +13,39 @@ typedef struct table_row {
     char cells[COLUMNS][CELL];
 } table_row;
 
+/* k_reg and lambda at an alpha, after a comma or a colon. */
+static void print_rule(FILE *out, const vg_sets *s, size_t a) {
+    const char *before = s->tuned ? "" : ",";
+    if (s->k_regs)
+        fprintf(out, "%s k_reg %g", before, s->k_regs[a]);
+    if (s->lambdas)
+        fprintf(out, "%s lambda %g", s->k_regs ? "," : before, s->lambdas[a]);
+}
+
 static void print_settings(FILE *out, const vg_sets *s) {
     static const char *const by[] = {"", ", a threshold for each class", ", a threshold for each group",
                                      ", a threshold for each top class"};
     fprintf(out, "Score %s", vg_sets__score_word((size_t)s->score));
     if (!isnan(s->gate))
         fprintf(out, " on the gated mean at k = %g", s->gate);
-    if (!isnan(s->k_reg))
-        fprintf(out, ", k_reg %g", s->k_reg);
-    if (!isnan(s->lambda))
-        fprintf(out, ", lambda %g", s->lambda);
-    if (s->tuned)
-        fprintf(out, " (tuned on %zu samples)", s->tuned);
+    if (!s->tuned)
+        print_rule(out, s, 0);
     fprintf(out, "%s%s; calibrated on %zu sample%s.\n", s->randomised ? ", randomised" : "", by[s->by], s->calibrated,
             s->calibrated == 1 ? "" : "s");
+    if (!s->tuned)
+        return;
+    const vg_sets_data *data = vg_sets__data((vg_sets *)s);
+    fprintf(out, "%s%s%s tuned on %zu other sample%s", data->tunes_k_reg ? "k_reg" : "",
+            data->tunes_k_reg && data->tunes_lambda ? " and " : "", data->tunes_lambda ? "lambda" : "", s->tuned,
+            s->tuned == 1 ? "" : "s");
+    size_t shown = s->lambdas && !vg_sets__one_rule(data) ? s->alpha_count : 1;
+    for (size_t a = 0; a < shown; a++) {
+        fprintf(out, "%s", a == 0 ? ":" : ";");
+        if (shown > 1)
+            fprintf(out, " at alpha = %g", s->alphas[a]);
+        print_rule(out, s, a);
+    }
+    fprintf(out, ".\n");
 }
 
 /* Columns as wide as their widest cell: the first to the left, the others to the right. */

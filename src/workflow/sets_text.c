@@ -15,6 +15,14 @@ static const char *const cells[] = {"none", "class", "group", "top", NULL};
 const char *vg_sets__score_word(size_t i) { return i < sizeof scores / sizeof *scores ? scores[i] : NULL; }
 const char *vg_sets__by_word(size_t i) { return i < sizeof cells / sizeof *cells ? cells[i] : NULL; }
 
+/* The number that all alphas share; NaN: none, or they differ. */
+static double common(const double *of_alpha, size_t alphas) {
+    double found = of_alpha[0];
+    for (size_t a = 1; a < alphas; a++)
+        found = of_alpha[a] == found ? found : NAN;
+    return found;
+}
+
 /* What the sets are made by; common to both documents. */
 static void put_settings(json_t *out, const vg_sets_data *s) {
     const vg_sets *shown = &s->shown;
@@ -22,9 +30,8 @@ static void put_settings(json_t *out, const vg_sets_data *s) {
     vg_json__put_text(out, "score", scores[shown->score]);
     vg_json__put_text(out, "by", cells[shown->by]);
     vg_json__put_number(out, "gated", shown->gate);
-    bool one = vg_sets__one_rule(s);
-    vg_json__put_number(out, "lambda", one ? shown->lambda : NAN);
-    vg_json__put_number(out, "k_reg", one ? shown->k_reg : NAN);
+    vg_json__put_number(out, "lambda", common(s->lambdas, shown->alpha_count));
+    vg_json__put_number(out, "k_reg", common(s->k_regs, shown->alpha_count));
     vg_json__put(out, "randomised", json_boolean(shown->randomised));
     vg_json__put(out, "never_empty", json_boolean(shown->never_empty));
     vg_json__put_count(out, "seed", shown->seed);
@@ -33,6 +40,12 @@ static void put_settings(json_t *out, const vg_sets_data *s) {
     vg_json__put_count(out, "classes", shown->classes);
     vg_json__put_count(out, "calibrated", shown->calibrated);
     vg_json__put_count(out, "tuned", shown->tuned);
+    json_t *names = json_array();
+    if (s->tunes_lambda)
+        vg_json__append(names, json_string("lambda"));
+    if (s->tunes_k_reg)
+        vg_json__append(names, json_string("k_reg"));
+    vg_json__put(out, "tuned_parameters", names);
 }
 
 /* The name of a cell: its group, or its class. */

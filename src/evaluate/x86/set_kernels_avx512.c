@@ -16,30 +16,39 @@
 static inline __mmask8 lanes(size_t left) { return left < 8 ? (__mmask8)((1u << left) - 1) : (__mmask8)0xff; }
 static inline __m512d values(const double *v, __mmask8 here) { return _mm512_maskz_loadu_pd(here, v); }
 
-static bool sums_to_one(__m512d sum) { return fabs(_mm512_reduce_add_pd(sum) - 1) <= 0.9e-3; }
+/* Elements ahead that are fetched: the processor's own fetching ends at each page. */
+enum { FETCHED = 1024 };
 
-static bool is_distribution(const double *v, size_t n) {
-    __m512d sum = _mm512_setzero_pd(), zero = _mm512_setzero_pd();
-    __mmask8 bad = 0;
-    for (size_t c = 0; c < n; c += 8) {
-        __m512d x = values(v + c, lanes(n - c));
-        bad |= _mm512_cmp_pd_mask(x, zero, _CMP_NGE_UQ);
-        sum = _mm512_add_pd(sum, x);
-    }
-    return !bad && sums_to_one(sum);
-}
+/* Whether none of the values is negative or NaN and they sum to one. Two sums, because additions take four cycles. */
+#define CHECK(LOAD, STORE)                                                                                             \
+    __m512d sums[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, zero = _mm512_setzero_pd();                          \
+    __mmask8 bad = 0;                                                                                                  \
+    size_t c = 0;                                                                                                      \
+    for (; c + 16 <= n; c += 16) {                                                                                     \
+        _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v), _MM_HINT_T0);                           \
+        for (size_t i = 0; i < 2; i++) {                                                                               \
+            const __mmask8 here = 0xff;                                                                                \
+            const size_t at = c + 8 * i;                                                                               \
+            __m512d x = LOAD;                                                                                          \
+            bad |= _mm512_cmp_pd_mask(x, zero, _CMP_NGE_UQ);                                                           \
+            sums[i] = _mm512_add_pd(sums[i], x);                                                                       \
+            STORE;                                                                                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    for (; c < n; c += 8) {                                                                                            \
+        const __mmask8 here = lanes(n - c);                                                                            \
+        const size_t at = c;                                                                                           \
+        __m512d x = LOAD;                                                                                              \
+        bad |= _mm512_cmp_pd_mask(x, zero, _CMP_NGE_UQ);                                                               \
+        sums[0] = _mm512_add_pd(sums[0], x);                                                                           \
+        STORE;                                                                                                         \
+    }                                                                                                                  \
+    return !bad && fabs(_mm512_reduce_add_pd(_mm512_add_pd(sums[0], sums[1])) - 1) <= 0.9e-3
+
+static bool is_distribution(const double *v, size_t n) { CHECK(values(v + at, here), (void)0); }
 
 static bool widen(double *out, const float *v, size_t n) {
-    __m512d sum = _mm512_setzero_pd(), zero = _mm512_setzero_pd();
-    __mmask8 bad = 0;
-    for (size_t c = 0; c < n; c += 8) {
-        __mmask8 here = lanes(n - c);
-        __m512d x = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(here, v + c));
-        bad |= _mm512_cmp_pd_mask(x, zero, _CMP_NGE_UQ);
-        sum = _mm512_add_pd(sum, x);
-        _mm512_mask_storeu_pd(out + c, here, x);
-    }
-    return !bad && sums_to_one(sum);
+    CHECK(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(here, v + at)), _mm512_mask_storeu_pd(out + at, here, x));
 }
 
 static size_t top(const double *v, size_t n) {
@@ -55,55 +64,76 @@ static size_t top(const double *v, size_t n) {
     return 0;
 }
 
-/* The bits of each byte in reverse: the first class is the highest bit. */
-static inline uint64_t reversed(uint64_t bits) {
-    const uint64_t odd = 0x5555555555555555, pairs = 0x3333333333333333, halves = 0x0f0f0f0f0f0f0f0f;
-    bits = (bits >> 1 & odd) | (bits & odd) << 1;
-    bits = (bits >> 2 & pairs) | (bits & pairs) << 2;
-    return (bits >> 4 & halves) | (bits & halves) << 4;
+/* Eight values in reverse, so that the first class is the highest bit of a comparison, as numpy.packbits has it; values
+ * that are not there are NaN and never marked. */
+static inline __m512d reversed(const double *v, size_t left) {
+    const __m512i order = _mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    __m512d x = left >= 8 ? _mm512_loadu_pd(v) : _mm512_mask_loadu_pd(_mm512_set1_pd(NAN), lanes(left), v);
+    return _mm512_permutexvar_pd(order, x);
 }
 
-/* Puts the bits of up to 64 classes, of which `left` follow. */
-static inline size_t put(uint8_t *mask, uint64_t bits, size_t left) {
-    uint64_t packed = reversed(bits);
-    if (left >= 64)
-        memcpy(mask, &packed, 8);
-    else
-        for (size_t byte = 0; 8 * byte < left; byte++)
-            mask[byte] = (uint8_t)(packed >> 8 * byte);
-    return (size_t)_mm_popcnt_u64(bits);
+/* 32 classes in reverse by eights: the score, base - v. */
+typedef struct quad {
+    __m512d x0, x1, x2, x3;
+} quad;
+
+static inline uint32_t at_most(const quad *q, double threshold) {
+    const __m512d most = _mm512_set1_pd(threshold);
+    return (uint32_t)_mm512_cmp_pd_mask(q->x0, most, _CMP_LE_OQ) |
+           (uint32_t)_mm512_cmp_pd_mask(q->x1, most, _CMP_LE_OQ) << 8 |
+           (uint32_t)_mm512_cmp_pd_mask(q->x2, most, _CMP_LE_OQ) << 16 |
+           (uint32_t)_mm512_cmp_pd_mask(q->x3, most, _CMP_LE_OQ) << 24;
 }
 
-/* Marks the classes for which IN(c, here) gives a bit. */
-#define MARK(IN)                                                                                                       \
+static inline __m512d scores_at(const double *v, size_t c, size_t n, __m512d base) {
+    return c < n ? _mm512_sub_pd(base, reversed(v + c, n - c)) : _mm512_set1_pd(NAN);
+}
+
+static void mark_within(const vg_set_marks *to, const double *v, size_t n, double base, const double *thresholds) {
+    const __m512d from = _mm512_set1_pd(base);
+    size_t c = 0, alphas = to->alphas, bytes = to->bytes;
+    for (size_t a = 0; a < alphas; a++)
+        to->size[a] = 0;
+    for (; c + 32 <= n; c += 32) { /* loaded once for all alphas */
+        const quad q = {_mm512_sub_pd(from, reversed(v + c, 8)), _mm512_sub_pd(from, reversed(v + c + 8, 8)),
+                        _mm512_sub_pd(from, reversed(v + c + 16, 8)), _mm512_sub_pd(from, reversed(v + c + 24, 8))};
+        for (size_t a = 0; a < alphas; a++) {
+            uint32_t bits = at_most(&q, thresholds[a]);
+            memcpy(to->mask + a * bytes + c / 8, &bits, sizeof bits);
+            to->size[a] += (int32_t)_mm_popcnt_u32(bits);
+        }
+    }
+    if (c == n)
+        return;
+    const quad q = {scores_at(v, c, n, from), scores_at(v, c + 8, n, from), scores_at(v, c + 16, n, from),
+                    scores_at(v, c + 24, n, from)};
+    for (size_t a = 0; a < alphas; a++) {
+        uint32_t bits = at_most(&q, thresholds[a]);
+        to->size[a] += (int32_t)_mm_popcnt_u32(bits);
+        for (size_t byte = c / 8; byte < bytes; byte++, bits >>= 8)
+            to->mask[a * bytes + byte] = (uint8_t)bits;
+    }
+}
+
+/* Marks where a comparison of eight reversed values gives a bit. */
+#define MARK(COMPARED)                                                                                                 \
     size_t size = 0;                                                                                                   \
-    for (size_t first = 0; first < n; first += 64) {                                                                   \
-        size_t end = n - first < 64 ? n : first + 64;                                                                  \
-        uint64_t bits = 0;                                                                                             \
-        for (size_t c = first; c < end; c += 8) {                                                                      \
-            __mmask8 here = lanes(end - c);                                                                            \
-            bits |= (uint64_t)(IN) << (c - first);                                                                     \
-        }                                                                                                              \
-        size += put(mask + first / 8, bits, n - first);                                                                \
+    for (size_t c = 0; c < n; c += 8) {                                                                                \
+        const __m512d x = reversed(v + c, n - c);                                                                      \
+        const __mmask8 bits = COMPARED;                                                                                \
+        mask[c / 8] = bits;                                                                                            \
+        size += (size_t)_mm_popcnt_u32(bits);                                                                          \
     }                                                                                                                  \
     return size
 
-static size_t mark_within_one(uint8_t *mask, const double *v, size_t n, double base, double threshold) {
-    const __m512d from = _mm512_set1_pd(base), most = _mm512_set1_pd(threshold);
-    MARK(_mm512_mask_cmp_pd_mask(here, _mm512_sub_pd(from, values(v + c, here)), most, _CMP_LE_OQ));
-}
-
-static size_t mark_within(uint8_t *mask, const double *v, size_t n, double base, const double *threshold, bool own) {
-    if (!own)
-        return mark_within_one(mask, v, n, base, threshold[0]);
+static size_t mark_own(uint8_t *mask, const double *v, size_t n, double base, const double *thresholds) {
     const __m512d from = _mm512_set1_pd(base);
-    MARK(_mm512_mask_cmp_pd_mask(here, _mm512_sub_pd(from, values(v + c, here)), values(threshold + c, here),
-                                 _CMP_LE_OQ));
+    MARK(_mm512_cmp_pd_mask(_mm512_sub_pd(from, x), reversed(thresholds + c, n - c), _CMP_LE_OQ));
 }
 
 static size_t mark_from(uint8_t *mask, const double *v, size_t n, double least) {
     const __m512d bound = _mm512_set1_pd(least);
-    MARK(_mm512_mask_cmp_pd_mask(here, values(v + c, here), bound, _CMP_GE_OQ));
+    MARK(_mm512_cmp_pd_mask(x, bound, _CMP_GE_OQ));
 }
 
 static size_t collect(double *out, const double *v, size_t n, double least) {
@@ -152,7 +182,7 @@ static vg_set_above above(const double *v, size_t n, size_t y) {
     return (vg_set_above){count, _mm512_reduce_add_pd(sum), _mm512_reduce_max_pd(most)};
 }
 
-const vg_set_kernels vg_set__kernels_avx512 = {is_distribution, widen,   top,   mark_within,
+const vg_set_kernels vg_set__kernels_avx512 = {is_distribution, widen,   top,   mark_within, mark_own,
                                                mark_from,       collect, order, above};
 #if defined(__clang__)
 #pragma clang attribute pop
