@@ -12,6 +12,7 @@
 #include "formats/arrays.h"
 #include "report/map_picture.h"
 #include "workflow/json_build.h"
+#include "workflow/site_maps_page.h"
 
 enum { PIECE = 1 << 16, PATH = 4096 };
 
@@ -35,6 +36,7 @@ typedef struct map_job {
     double *reals; /* of one map: PIECE values, or a slice */
     int32_t *wholes;
     json_t *listed;
+    double low, high; /* of the measure that the page shows */
 } map_job;
 
 vg_field_set vg_site_maps__fields(vg_field_set set) {
@@ -170,6 +172,8 @@ static vg_status write_map(map_job *job, vg_field field, size_t k) {
     VG_TRY(write_array(job, &map));
     for (size_t i = 0; i < job->pictures; i++)
         VG_TRY(draw(job, &map, i));
+    if (field == vg_site_images__field(job->store->set) && k == 0)
+        job->low = map.low, job->high = map.high;
     vg_json__put_text(row, "name", map.name);
     if (!map.whole) {
         vg_json__put_number(row, "low", map.low);
@@ -198,6 +202,59 @@ static vg_status write_maps(map_job *job) {
     return status;
 }
 
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+static map_column column_of(const map_job *job, vg_field field) {
+    map_column map = {.field = field, .width = vg_field__width(field, &job->store->layout)};
+    map.whole = vg_field__element(field) == VG_ELEMENT_I32;
+    return map;
+}
+
+static vg_status read_slice(void *context, size_t image, int32_t *pred, double *ratio, double *level) {
+    const map_job *job = context;
+    size_t sites = job->shape[1] * job->shape[2], all = sites * job->shape[3];
+    map_column columns[] = {column_of(job, VG_FIELD_PRED), column_of(job, VG_FIELD_SNR),
+                            column_of(job, vg_site_images__field(job->store->set))};
+    VG_TRY(read_sites(job, &columns[0], image * all, all));
+    VG_TRY(read_sites(job, &columns[1], image * all, all));
+    take_slice(job);
+    memcpy(pred, job->wholes, sites * sizeof *pred);
+    memcpy(ratio, job->reals, sites * sizeof *ratio);
+    VG_TRY(read_sites(job, &columns[2], image * all, all));
+    take_slice(job); /* of the classes too, which are not needed any more */
+    memcpy(level, job->reals, sites * sizeof *level);
+    return VG_OK;
+}
+
+/* Where classes fit a byte, and the margin ratio is what the rule compares with k. */
+static vg_status write_page(map_job *job, const vg_site_images *images) {
+    const vg_score_layout *layout = &job->store->layout;
+    vg_field_set wanted = VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_SNR);
+    vg_field field = vg_site_images__field(job->store->set);
+    char path[PATH];
+    if (job->pictures == 0 || layout->class_k || layout->c > VG_MAPS_PAGE_CLASSES ||
+        (job->store->set & wanted) != wanted)
+        return VG_OK;
+    VG_TRY(path_of(path, job, "maps.html"));
+    vg_maps_page page = {.path = path,
+                         .file = job->in->path,
+                         .count = images->count,
+                         .images = job->pictures,
+                         .height = job->shape[1],
+                         .width = job->shape[2],
+                         .depth = job->shape[3],
+                         .class_count = layout->c,
+                         .classes = job->names,
+                         .ignored = job->in->ignored,
+                         .k = layout->k_count ? layout->k[0] : 1,
+                         .measure = vg_field__name(field),
+                         .low = job->low,
+                         .high = job->high,
+                         .slice = read_slice,
+                         .context = job};
+    return vg_maps_page__write(&page);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 static vg_status write_rows(const map_job *job, const vg_site_images *images) {
     char path[PATH], *text = NULL;
     size_t length = 0;
@@ -265,6 +322,8 @@ vg_status vg_site_maps__write(const vg_site_maps *maps, const vg_score_input *in
     job.names = names.classes;
     if (status == VG_OK)
         status = write_maps(&job);
+    if (status == VG_OK)
+        status = write_page(&job, images);
     if (status == VG_OK)
         status = write_rows(&job, images);
     if (status == VG_OK)

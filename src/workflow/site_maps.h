@@ -2,6 +2,7 @@
  *
  *     NAME.npy          (N, H, W) or (N, H, W, D): a measure (float64), pred or decision (int32); gated ones NAME@K
  *     NAME-IMAGE.png    pictures of the first images; of volumes the slice in the middle
+ *     maps.html         the same images as a page whose k can be moved, where snr and pred are there
  *     images.csv        a row an image
  *     maps.json         what the files hold; it marks the folder as written by vargate */
 #ifndef VG_WORKFLOW_SITE_MAPS_H

@@ -122,6 +122,7 @@ run score one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q -
 exits 0
 if python3 "$here/check_maps.py" folder/maps ignored.csv >log 2>&1; then pass; else fail "maps: $(cat log)"; fi
 [ ! -e folder/maps/tu-0001.png ] && pass || fail "more pictures than wanted"
+[ -s folder/maps/maps.html ] && pass || fail "no page of maps"
 prints "3 images of 5 x 7 sites"
 near "$(grep -c . folder/maps/images.csv)" 4
 mkdir foreign && echo mine >foreign/file
