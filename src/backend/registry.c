@@ -27,7 +27,7 @@ static vg_status unknown(const char *name) {
         strncat(names, registry[i].name, sizeof names - strlen(names) - 1);
     }
     return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s%s", name, names,
-                         strcmp(name, "cuda") == 0 ? "; build it from the sources where nvcc and cuDNN are" : "");
+                         strcmp(name, "cuda") == 0 ? "; on x86_64 pip install 'vargate-uq[cuda]' has it, or build it (docs/gpu.md)" : "");
 }
 
 /* Opens one backend. The CPU backends have no TF32 and compute in float32 instead. */
@@ -60,8 +60,9 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
         /* The plain backend after it has no bfloat16 at all, and would hide why the CPU has none. */
         if (strcmp(registry[i].name, "cpu") == 0 && options->compute == VG_COMPUTE_BF16)
             return status;
-        if (strcmp(registry[i].name, "cuda") == 0)
-            snprintf(passed_over, sizeof passed_over, "%.90s", vg_error_message());
+        if (strcmp(registry[i].name, "cuda") == 0) /* the reason without what to do about it */
+            snprintf(passed_over, sizeof passed_over, "%.*s", (int)strcspn(vg_error_message(), ";"),
+                     vg_error_message());
     }
     if (any)
         return status;

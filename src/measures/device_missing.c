@@ -4,7 +4,8 @@
 #include "measures/device_scorer_api.h"
 
 vg_status vg_device_scorer__available(void) {
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: this build of vargate is without CUDA");
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: this build has no device code; on x86_64 pip install "
+                                             "'vargate-uq[cuda]' has it");
 }
 
 vg_status vg_device_scorer__new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options) {

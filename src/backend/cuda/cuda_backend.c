@@ -12,6 +12,7 @@
 #include "backend/cuda/cuda_store.h"
 #include "backend/cuda/elementwise.h"
 #include "backend/cuda/loss.h"
+#include "base/cuda/cuda_reason.h"
 
 /* --- errors and memory */
 
@@ -509,10 +510,13 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
     int count = 0;
     struct cudaDeviceProp properties;
     cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count == 0) {
-        cudaGetLastError();
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: no usable device: %s",
-                             error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
+    if (error != cudaSuccess || count == 0) { /* with what else is missing */
+        const cuda_library *library;
+        char reason[160], also[320] = "";
+        vg_cuda__reason(reason, sizeof reason, error);
+        if (vg_cuda__library(&library) != VG_OK)
+            snprintf(also, sizeof also, "; %s", vg_error_message());
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s%s", reason, also);
     }
     VG_TRY(vg_cuda__check(cudaGetDeviceProperties(&properties, 0), "querying the device"));
     if (properties.major < 8)

@@ -82,13 +82,13 @@ static vg_status open_all(void) {
     if (!blas)
         return vg_base__fail(
             VG_ERR_UNSUPPORTED,
-            "cuda: %s was not found: pip install 'vargate-uq[cuda]', or name its folder in VARGATE_CUDA_LIBRARIES",
+            "%s was not found: pip install 'vargate-uq[cuda]', or name its folder in VARGATE_CUDA_LIBRARIES",
             cublas);
     void *dnn = open_library(cudnn, VG_CUDNN_FOLDERS);
     if (!dnn)
         return vg_base__fail(
             VG_ERR_UNSUPPORTED,
-            "cuda: %s was not found: pip install 'vargate-uq[cuda]', or name its folder in VARGATE_CUDA_LIBRARIES",
+            "%s was not found: pip install 'vargate-uq[cuda]', or name its folder in VARGATE_CUDA_LIBRARIES",
             cudnn);
     bool good = true;
 #define FIND_DNN(name) good = good && find(dnn, #name, &library.name, problem, sizeof problem);

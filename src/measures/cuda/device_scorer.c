@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cuda/cuda_reason.h"
 #include "measures/cuda/device_scorer.h"
 
 enum { CHUNK_INPUT = 48 << 20, CHUNK_RESULTS = 32 << 20, CHUNK_SAMPLES = 1 << 18, WORK_BYTES = 512 << 20 };
@@ -17,12 +18,11 @@ vg_status vg_device_scorer__available(void) {
         error = cudaGetDevice(&device);
     if (error == cudaSuccess && count > 0)
         error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error != cudaSuccess) {
-        (void)cudaGetLastError();
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: %s", cudaGetErrorString(error));
+    if (error != cudaSuccess || count == 0) {
+        char reason[160];
+        vg_cuda__reason(reason, sizeof reason, error);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: %s", reason);
     }
-    if (count == 0)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: none found");
     if (major < 8)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: compute capability %d found, 8 or later expected",
                              major);
