@@ -22,6 +22,20 @@ const char *console_text(const char *text) {
     return vg_printable(buffers[next], sizeof buffers[next], text);
 }
 
+/* The bytes of a note to show: figures behind two spaces, as those of an epoch, are left out from the end where a
+ * terminal is too narrow for them. */
+static int fitting(const char *line, size_t prefix) {
+    size_t length = strlen(line), room = terminal_columns(stderr, 80), kept = length;
+    while (isatty(STDERR_FILENO) && prefix + kept > room) {
+        while (kept > 2 && strncmp(line + kept - 2, "  ", 2) != 0)
+            kept--;
+        if (kept <= 2)
+            return (int)length; /* a sentence */
+        kept -= 2;
+    }
+    return (int)kept;
+}
+
 /* Prints one line of a kind: "error" (not shown), "warning: " or "". File names and data in it may hold anything. */
 static void say(const char *kind, const char *format, va_list arguments) {
     char text[2048], line[2048];
@@ -32,8 +46,10 @@ static void say(const char *kind, const char *format, va_list arguments) {
         fputs("\r\033[K", stderr); /* over a progress bar */
     bool warning = strcmp(kind, "warning: ") == 0, error = strcmp(kind, "error") == 0;
     const char *begin = error ? terminal_begin(stderr, STYLE_BAD) : warning ? terminal_begin(stderr, STYLE_FAIR) : "";
-    fprintf(stderr, "%svargate%s%s:%s %s%s\n", begin, command_name ? " " : "", command_name ? command_name : "",
-            *begin ? terminal_end(stderr) : "", error ? "" : kind, line);
+    const char *name = command_name ? command_name : "";
+    int shown = *kind ? (int)strlen(line) : fitting(line, strlen("vargate : ") + strlen(name));
+    fprintf(stderr, "%svargate%s%s:%s %s%.*s\n", begin, *name ? " " : "", name, *begin ? terminal_end(stderr) : "",
+            error ? "" : kind, shown, line);
 }
 
 int console_fail(const char *format, ...) {

@@ -51,7 +51,10 @@ void progress_update(progress *p, unsigned long long done, unsigned long long to
     p->shown = t;
     p->drawn = true;
     if (total == 0) {
-        fprintf(stderr, p->terminal ? "\r%s: %llu %s\033[K" : "%s: %llu %s\n", p->what, done, p->unit);
+        char line[256];
+        snprintf(line, sizeof line, "%.150s: %llu %s", p->what, done, p->unit);
+        int room = p->terminal ? (int)terminal_columns(stderr, 80) - 1 : (int)sizeof line;
+        fprintf(stderr, p->terminal ? "\r%.*s\033[K" : "%.*s\n", room, line);
         return;
     }
     double share = (double)done / (double)total;
