@@ -49,4 +49,4 @@ targets=$(cd tests && ls */test_*.c | sed 's,.*/,,; s,\.c$,,' | grep -E "$patter
 cmake --build "$folder/tree" -j "$jobs" --target $targets >"$folder/build.log" 2>&1 ||
     { tail -n 20 "$folder/build.log" && exit 1; }
 cd "$root"
-ctest --test-dir "$folder/tree" -R "$pattern" -j "$jobs" --output-on-failure --timeout 1800
+ctest --test-dir "$folder/tree" -R "$pattern" -j "$jobs" --output-on-failure

@@ -4,7 +4,7 @@
 # packages of Build-Depends; SETUP=no does not install them.
 set -eu
 cd "$(dirname "$0")/.."
-folder=build/deb/vargate version=$(sed -n 's/^project(vargate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+folder=build/deb/vargate version=$(sed -n 's/.*VERSION_STRING "\(.*\)"/\1/p' include/vargate/version.h)
 if [ "${SETUP:-yes}" != no ] && [ "$(id -u)" = 0 ] && ! command -v dh >/dev/null 2>&1; then
     apt-get install -y --no-install-recommends debhelper lintian fakeroot >/dev/null
 fi

@@ -1,13 +1,13 @@
 #!/bin/sh
-# The version is that of CMakeLists.txt wherever it is written: the header, CITATION.cff and the program.
+# The version is that of include/vargate/version.h wherever it is shown: its parts, CITATION.cff, the program. CMake, the
+# Python package and the Debian packages read the header.
 set -u
-version=$(sed -n 's/^project(vargate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+version=$(sed -n 's/^#define VARGATE_VERSION_STRING "\(.*\)"/\1/p' include/vargate/version.h)
 failed=0
 expect() { # expect WHERE FOUND
-    [ "$2" = "$version" ] || { echo "$1 says $2, CMakeLists.txt $version" && failed=1; }
+    [ "$2" = "$version" ] || { echo "$1 says $2, version.h $version" && failed=1; }
 }
-[ -n "$version" ] || { echo "CMakeLists.txt has no version" && exit 1; }
-expect include/vargate/version.h "$(sed -n 's/^#define VARGATE_VERSION_STRING "\(.*\)"/\1/p' include/vargate/version.h)"
+[ -n "$version" ] || { echo "version.h has no version" && exit 1; }
 expect version.h "$(sed -n 's/^#define VARGATE_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/vargate/version.h |
     tr '\n' '.' | sed 's/\.$//')"
 expect CITATION.cff "$(sed -n 's/^version: //p' CITATION.cff)"
