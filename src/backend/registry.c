@@ -26,8 +26,9 @@ static vg_status unknown(const char *name) {
             strncat(names, ", ", sizeof names - strlen(names) - 1);
         strncat(names, registry[i].name, sizeof names - strlen(names) - 1);
     }
+    bool cuda = strcmp(name, "cuda") == 0;
     return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s%s", name, names,
-                         strcmp(name, "cuda") == 0 ? "; on x86_64 pip install 'vargate-uq[cuda]' has it, or build it (docs/gpu.md)" : "");
+                         cuda ? "; on x86_64 pip install 'vargate-uq[cuda]' has it, or build it (docs/gpu.md)" : "");
 }
 
 /* Opens one backend. The CPU backends have no TF32 and compute in float32 instead. */

@@ -156,7 +156,8 @@ vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
 #ifdef VG_HAVE_CUDA
     device(&e, "GPU", "cuda", "needs an NVIDIA driver, and cuDNN and cuBLASLt: pip install 'vargate-uq[cuda]'");
 #else
-    add(&e, "GPU", "no device code in this build", "on x86_64 pip install 'vargate-uq[cuda]' has it; or build it (docs/gpu.md)");
+    add(&e, "GPU", "no device code in this build",
+        "on x86_64 pip install 'vargate-uq[cuda]' has it; or build it (docs/gpu.md)");
 #endif
     libraries(&e);
     programs(&e);

@@ -107,7 +107,8 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </
     if [ -s "$control/bars" ]; then pass; else fail "shows no progress"; fi
     if awk 'length($0) > 43 { exit 1 }' "$control/bars"; then pass; else fail "a line of the bar is too wide"; fi
     tr '\r' '\n' <"$control/screen" | sed 's/\x1b\[K//g' | grep '^vargate train: epoch' >"$control/epochs"
-    if [ "$(wc -l <"$control/epochs")" -eq 60 ] && awk 'length($0) > 44 || !/loss [0-9]/ { exit 1 }' "$control/epochs"; then
+    if [ "$(wc -l <"$control/epochs")" -eq 60 ] &&
+        awk 'length($0) > 44 || !/loss [0-9]/ { exit 1 }' "$control/epochs"; then
         pass
     else
         fail "the line of an epoch wraps"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The version is that of include/vargate/version.h wherever it is shown: its parts, CITATION.cff, the program. CMake, the
-# Python package and the Debian packages read the header.
+# The version is that of include/vargate/version.h wherever it is shown: its parts, CITATION.cff, the program. CMake,
+# the Python package and the Debian packages read the header.
 set -u
 version=$(sed -n 's/^#define VARGATE_VERSION_STRING "\(.*\)"/\1/p' include/vargate/version.h)
 failed=0
