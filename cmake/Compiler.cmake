@@ -1,6 +1,6 @@
-# Language, warnings, sanitizers. No -ffast-math and no -march=native: one build serves every machine, and kernels
-# choose their vector tier at run time. Everything here ends with this folder: a project that adds this one is not
-# changed.
+# Language, warnings, sanitizers. No -ffast-math and no -march=native: one build runs on every machine, and kernels
+# choose their vector tier at run time. Settings apply to this folder and those below it, so that a project that adds
+# this one by add_subdirectory keeps its own.
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)

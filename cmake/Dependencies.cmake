@@ -1,5 +1,5 @@
 # What the modules need. VG_MODULES lists the folders of src/ that are there, in order of dependency; VG_LIBS_<module>
-# the libraries of each, VG_DEFS_<module> its definitions. A module that is not there asks for nothing.
+# the libraries of each, VG_DEFS_<module> its definitions. A module whose folder is missing adds no requirement.
 option(VG_VENDORED "the libraries of third_party/, not the system's" ${VG_WHEEL})
 if(VG_VENDORED)
   include(cmake/Vendored.cmake)

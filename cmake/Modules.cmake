@@ -2,7 +2,7 @@
 # Device code (src/<module>/cuda) is added where CUDA was found (cmake/Cuda.cmake).
 #
 # Optional accelerators: folders of kernels for one kind of processor or for the shapes of one network. A folder that is
-# present is compiled and registered by its definition; without it the general code serves, only slower
+# present is compiled and registered by its definition; without it the general code is used, which is slower
 # (scripts/check_fences.sh).
 foreach(accelerator
     measures/x86:VG_WITH_MEASURES_X86

@@ -1,5 +1,6 @@
 #!/bin/sh
-# run_example.sh PROGRAM: examples/train.c trains, predicts and leaves what it says; called again, it trains no more.
+# run_example.sh PROGRAM: examples/train.c trains, predicts and writes the files that it names; a second call trains
+# nothing.
 set -u
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT

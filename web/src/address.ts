@@ -1,7 +1,7 @@
 // The state of the page in its address, so that a colleague who opens the same file with the same address sees the same
 // thing:  report.html#cases&k=1.5&show=wrong&notes=...
-// A part without "=" is the section to scroll to. What cannot be used (a name nobody knows, a percent sign that encodes
-// nothing) is left out; parts that keep a value decide for themselves what they accept.
+// A part without "=" is the section to scroll to. Unknown names and percent signs that encode nothing are ignored; each
+// part of the state checks its own value.
 interface Part {
   name: string;
   read: () => string | null;
@@ -38,7 +38,7 @@ function write(): void {
   for (const listener of listeners) listener();
 }
 
-/** Something changed: the address follows when things have come to rest, because browsers limit how often it may. */
+/** Call after a change. The address is updated once changes have paused, because browsers limit how often it may be. */
 export function changed(): void {
   if (restoring) return;
   clearTimeout(later);
@@ -63,7 +63,7 @@ function parse(hash: string): Map<string, string> {
   return found;
 }
 
-/** Brings the page into the state of its address, now and whenever the address is changed by hand or by a link. */
+/** Sets the page to the state in its address, now and whenever the address is changed by hand or by a link. */
 export function followAddress(): void {
   const restore = (): void => {
     const found = parse(location.hash);

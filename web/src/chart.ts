@@ -1,4 +1,5 @@
-// uPlot in the page's clothes: follows width and theme, made when it first comes near the screen.
+// Plots by uPlot in the colours and fonts of the page. A plot is made when it is about to scroll into view, and follows
+// changes of width and theme.
 import uPlot from "uplot";
 import { h } from "./dom";
 import { css, onTheme } from "./theme";

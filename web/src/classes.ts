@@ -2,7 +2,7 @@
 // samples; precision, recall and F1 are those of `vargate evaluate`.
 import { changed, inAddress } from "./address";
 import { className, labels, meta, predictions } from "./data";
-import { h, perFrame, section } from "./dom";
+import { h, perFrame, section, showAll } from "./dom";
 import { count, figure, percent } from "./format";
 import { getK, hasLabels, isKept, onK } from "./rule";
 
@@ -140,19 +140,10 @@ export function classes(): HTMLElement {
     draw();
     changed();
   };
-  const more = h(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      onclick: () => {
-        everything = true;
-        more.remove();
-        draw();
-      },
-    },
-    `Show all ${count(meta.c)} classes`,
-  );
+  const more = showAll(`Show all ${count(meta.c)} classes`, () => {
+    everything = true;
+    draw();
+  });
   inAddress(
     "classes",
     () => (sorted === "class" && direction > 0 ? null : `${sorted}${direction > 0 ? "" : "-"}`),

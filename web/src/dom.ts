@@ -1,4 +1,4 @@
-// Elements without innerHTML: text is always text, whatever a name holds.
+// Elements without innerHTML: names from the data are inserted as text and never parsed.
 type Child = Node | string | number | null | undefined | false;
 type Props = Record<string, unknown>;
 
@@ -57,6 +57,23 @@ export function select(options: [string, string][], value: string, change: (valu
   return element;
 }
 
+/** A button that runs `show` and disappears. */
+export function showAll(text: string, show: () => void): HTMLButtonElement {
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        button.remove();
+        show();
+      },
+    },
+    text,
+  );
+  return button;
+}
+
 export function toggle(text: string, on: boolean, colour: string | null, change: (on: boolean) => void): HTMLElement {
   const box = h("input", { type: "checkbox", onchange: () => change(box.checked) });
   box.checked = on;
@@ -78,7 +95,7 @@ export function printed(details: HTMLDetailsElement): HTMLDetailsElement {
   return details;
 }
 
-/** Calls `task` once things are quiet, at most once a frame. */
+/** Calls `task` in the next frame, once, however often it is asked for until then. */
 export function perFrame(task: () => void): () => void {
   let due = false;
   return () => {

@@ -1,4 +1,4 @@
-// What a colleague needs: the command that repeats the decision, the address that brings the page back to this state,
+// What a colleague needs: the command that repeats the decision, the address that opens the page in this state,
 // notes, and where the page comes from.
 import { addressHash, changed, inAddress, onAddress } from "./address";
 import { meta } from "./data";

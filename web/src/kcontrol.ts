@@ -1,4 +1,4 @@
-// The k control: who is answered by the machine and who goes to a person, for any k, live.
+// The k control: how many samples are answered and how many are referred to a person at any k, updated as k moves.
 import { changed, inAddress } from "./address";
 import { Chart, dot, line } from "./chart";
 import { className, meta } from "./data";

@@ -1,4 +1,5 @@
-// The page: its sections in order. The head is drawn first; what lies below the screen follows when it comes near.
+// The page: its sections in order. The head is drawn first; sections below the screen are drawn when they are about to
+// scroll into view.
 import { followAddress } from "./address";
 import { classes } from "./classes";
 import { meta } from "./data";

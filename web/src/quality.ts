@@ -8,7 +8,7 @@ import { sortableTable } from "./table";
 import { getK, onK, outcome } from "./rule";
 import { css, measureColour, measureVariable } from "./theme";
 
-/** Steps need an end: the last edge, or the last value once more. */
+/** Values of a step plot, whose last step needs an end: the last edge, or the last value again. */
 const closed = (values: number[], end = values[values.length - 1]): number[] => [...values, end];
 const dashOf = (name: string): number[] | undefined => (name.includes("@") ? [7, 4] : undefined);
 

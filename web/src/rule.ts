@@ -202,7 +202,7 @@ export function range(): [number, number] {
 export const isKept = (sample: number, k: number): boolean => ratios[sample] > k;
 export const isWrong = (sample: number): boolean => truth !== null && truth[sample] !== predicted[sample];
 
-// --- the k everybody looks at ------------------------------------------------------------------------------------
+// --- the current k, which every section shows -----------------------------------------------------------------------
 let current = meta.k[0] ?? 1;
 let promise: Answer | null = null;
 const listeners: ((k: number) => void)[] = [];

@@ -1,6 +1,6 @@
 // Tables of figures: a heading that sorts, the best of each column marked.
 import { meta } from "./data";
-import { h } from "./dom";
+import { h, showAll } from "./dom";
 
 export interface Column {
   value: (name: string) => number | null;
@@ -22,7 +22,7 @@ export function sortableTable(
   const best = columns.map((column) => {
     const values = names.map(column.value).filter(usable);
     const top = column.higher ? Math.max(...values) : Math.min(...values);
-    // What most reach is no distinction.
+    // No mark where most rows share the best value.
     return values.length && values.filter((v) => v === top).length <= names.length / 2 ? top : null;
   });
   const body = h("tbody");
@@ -68,19 +68,10 @@ export function sortableTable(
     draw();
   };
   draw();
-  const more = h(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      onclick: () => {
-        everything = true;
-        more.remove();
-        draw();
-      },
-    },
-    `Show all ${names.length} measures and gate settings`,
-  );
+  const more = showAll(`Show all ${names.length} measures and gate settings`, () => {
+    everything = true;
+    draw();
+  });
   return h(
     "div",
     {},
