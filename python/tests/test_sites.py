@@ -195,6 +195,21 @@ def test_evaluation_of_any_source(p: np.ndarray[Any, Any], maps: np.ndarray[Any,
     assert (one.sites, len(one.images)) == ((1, H, W), 1)
 
 
+def test_evaluation_is_the_commands(
+    p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any], tmp_path: Path, command: Any
+) -> None:
+    """Every figure, with intervals by resampling images."""
+    np.save(tmp_path / "p.npy", p)
+    np.save(tmp_path / "y.npy", maps)
+    options = ["--axes", "NMCHW", "--labels", str(tmp_path / "y.npy"), "--ignore", "255", "--bootstrap", "30"]
+    said = command("evaluate", str(tmp_path / "p.npy"), *options)
+    found = vargate.evaluate(p, maps, axes="NMCHW", ignore=255, bootstrap=30)
+    assert found.to_dict() == said
+    assert found.intervals is not None
+    low, high = found.intervals["miou"]
+    assert low < found.miou < high
+
+
 def test_evaluation_options(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
     z, flat = np.log(p), np.log(np.ascontiguousarray(p.transpose(0, 3, 4, 1, 2)).reshape(-1, M, C))
     how: dict[str, Any] = {"logits": True, "temperature": [1, 2, 1, 1.5], "k": [0.5, 1], "measures": "tu,gtu@1"}

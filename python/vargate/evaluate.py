@@ -343,7 +343,7 @@ def evaluation_of(
         mce_rows=e.calibration.mce_rows,
         errors=e.errors,
         notes=_notes(e),
-        intervals=_ends(e, [name for name in _WHOLE if e.label_count or name not in _MULTILABEL_ONLY])
+        intervals=_ends(e, [name for name in (*_WHOLE, "miou") if e.label_count or name not in _MULTILABEL_ONLY])
         if e.resamples
         else None,
         bootstrap=e.resamples,

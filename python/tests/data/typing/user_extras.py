@@ -15,7 +15,12 @@ import vargate
 import vargate.dask
 import vargate.plots
 import vargate.torch
-from vargate.sklearn import AbstainingClassifier, ConformalClassifier, selective_scoring
+from vargate.sklearn import (
+    AbstainingClassifier,
+    ConformalClassifier,
+    MultilabelAbstainingClassifier,
+    selective_scoring,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +85,9 @@ gmu: npt.NDArray[np.float64] = forest.predict_uncertainty(p[:, 0], measure="gmu"
 figures: dict[str, float] = selective_scoring(forest, p[:, 0], y)
 judged: vargate.Scores = forest.predict_scores(p[:, 0])
 covering: ConformalClassifier = ConformalClassifier(RandomForestClassifier(), alpha=0.1).fit(p[:, 0], y)
+answering = MultilabelAbstainingClassifier(RandomForestClassifier(), target_risk=[0.1, 0.1], by="gmu", n_jobs=1)
+several: np.ndarray[tuple[int, ...], np.dtype[np.int64]] = answering.fit(p[:, 0], np.stack([y, y], 1)).predict(p[:, 0])
+by_label: float = answering.score_selective(p[:, 0], np.stack([y, y], 1))["coverage"].mean()
 held: npt.NDArray[np.bool_] = covering.predict_set(p[:, 0])
 
 # --- PyTorch
@@ -87,6 +95,9 @@ model = torch.nn.Sequential(torch.nn.Linear(4, 8), vargate.torch.LastLayerEnsemb
 collected = vargate.torch.collect(model, [torch.randn(8, 4)], "lle", seed=1)
 logits: npt.NDArray[np.float32] = collected.logits
 written: Path = vargate.torch.collect(model, [torch.randn(8, 4)], "lle", out="preds.npz")
+maps = vargate.torch.collect(model, [torch.randn(8, 4)], "lle", axes="NMCHW")
+overlap: float = vargate.evaluate(maps.logits, maps.labels, axes="NMCHW", logits=True, ignore=255).miou
+image: float = vargate.evaluate("z.npz", axes="NMCHW", ignore=255).images[0].abstained
 for batch in vargate.torch.collect_batches(model, [torch.randn(8, 4)], "mcd", members=3):
     vargate.score(batch.logits, logits=True)
 with vargate.torch.mc_dropout(model):
