@@ -2,6 +2,7 @@
  * made anew from metrics.jsonl when a training begins or goes on, so that both always say the same; then it grows with
  * every epoch. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -30,7 +31,7 @@ static const struct {
 enum { CURVES = sizeof curves / sizeof *curves };
 
 vg_status vg_train__write_event(vg_training *t, const json_t *line) {
-    vg_event_scalar scalars[CURVES];
+    vg_event_scalar scalars[CURVES + 2];
     size_t count = 0;
     struct timespec now;
     if (!t->events)
@@ -39,6 +40,16 @@ vg_status vg_train__write_event(vg_training *t, const json_t *line) {
         const json_t *value = json_object_get(line, curves[i].key);
         if (json_is_number(value))
             scalars[count++] = (vg_event_scalar){curves[i].tag, (float)json_number_value(value)};
+    }
+    const json_t *k = json_object_get(line, "k"); /* of every class, where the loss is gated */
+    float low = INFINITY, high = -INFINITY;
+    for (size_t c = 0; c < json_array_size(k); c++) {
+        low = fminf(low, (float)json_number_value(json_array_get(k, c)));
+        high = fmaxf(high, (float)json_number_value(json_array_get(k, c)));
+    }
+    if (low <= high) {
+        scalars[count++] = (vg_event_scalar){"gate/k_least", low};
+        scalars[count++] = (vg_event_scalar){"gate/k_largest", high};
     }
     clock_gettime(CLOCK_REALTIME, &now);
     return vg_events__write(t->events, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec,

@@ -285,6 +285,8 @@ static const char *const sent[] = {"head_features=0.25", "head_prior=2",    "hea
                                    "head_init_scale=2",  "schedule=cosine", "weight_decay=1e-4",  NULL};
 static const char *const stored[] = {"head_features=0.25", "schedule=cosine", "weight_decay=1e-4", "compute=bfloat16",
                                      NULL};
+static const char *const gated[] = {"loss=gated", "rate=2e-3", "compute=bfloat16", NULL};
+static const char *const joint[] = {"loss=gated", "ensemble=deep", "heads=1", "members=3", "ema=0.5", NULL};
 static const char *const wide[] = {"network=wrn-10-1", "dropout=0.3", "epochs=2", "compute=bfloat16", NULL};
 
 static const char *const steered[] = {"optimiser=sgd", "rate=0.02", "momentum=0.9",        "nesterov=yes",
@@ -307,6 +309,8 @@ static const struct {
             {"stored", "stored-again", "stored-killed", stored, true, 3 * STEPS},
             {"steered", "steered-again", "steered-killed", steered, true, 3 * STEPS},
             {"weighted", "weighted-again", "weighted-killed", weighted, true, 3 * STEPS},
+            {"gated", "gated-again", "gated-killed", gated, true, 3 * STEPS},
+            {"joint", "joint-again", "joint-killed", joint, true, 3 * STEPS},
             {"wide", "wide-again", "wide-killed", wide, true, 2 * STEPS}};
 enum { RUNS = sizeof runs / sizeof runs[0] };
 

@@ -10,9 +10,10 @@
 #include "nn/recipe.h"
 #include "training_util.h"
 
-static const char *const gated[] = {"loss=gated", "epochs=4", "rate=2e-3", "schedule=cosine", "ema=0.9", NULL};
-static const char *const joint[] = {"loss=gated", "ensemble=deep", "heads=1", "members=3",
-                                    "epochs=3",   "rate=2e-3",     NULL};
+static const char *const gated[] = {"loss=gated",      "network=cnn-4-8", "epochs=4", "rate=2e-3",
+                                    "schedule=cosine", "ema=0.9",         NULL};
+static const char *const joint[] = {"loss=gated",      "ensemble=deep", "heads=1",   "members=3",
+                                    "network=cnn-4-8", "epochs=3",      "rate=2e-3", NULL};
 
 /* The k that a checkpoint of ours has: softplus of its array gate.l. */
 static void gates_of(double k[10], const char *run, const char *file) {
@@ -63,7 +64,8 @@ static void learns_k(void **state) {
     json_decref(lines);
     kept_gates("gated", "last.safetensors");
     trained((plan){.name = "best",
-                   .changes = (const char *const[]){"loss=gated", "epochs=4", "rate=3e-2", "checkpoint=best", NULL}});
+                   .changes = (const char *const[]){"loss=gated", "network=cnn-4-8", "epochs=4", "rate=3e-2",
+                                                    "checkpoint=best", NULL}});
     kept_gates("best", "best.safetensors");
 }
 
@@ -99,7 +101,8 @@ static void networks_trained_together(void **state) {
     trained((plan){.name = "joint-2", .changes = joint, .resume = true});
     same_checkpoint("joint", "joint-2", "last.safetensors");
     same_metrics("joint", "joint-2");
-    const char *const more[] = {"loss=gated", "ensemble=deep", "heads=1", "members=4", "epochs=3", "rate=2e-3", NULL};
+    const char *const more[] = {"loss=gated",      "ensemble=deep", "heads=1",   "members=4",
+                                "network=cnn-4-8", "epochs=3",      "rate=2e-3", NULL};
     o = train((plan){.name = "joint", .changes = more, .resume = true});
     assert_int_equal(o.status, VG_ERR_ARGUMENT);
     assert_non_null(strstr(o.message, "members: 3"));
