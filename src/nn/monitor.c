@@ -124,18 +124,25 @@ static vg_status add_members(vg_monitor *m, const float *logits, const int32_t *
     return VG_OK;
 }
 
+/* The scorer takes a logit of -inf for a probability of 0; a network that gives one has diverged. */
+static bool are_finite(const float *logits, size_t count) {
+    size_t i = 0;
+    while (i < count && isfinite(logits[i]))
+        i++;
+    return i == count;
+}
+
 vg_status vg_monitor__feed(vg_monitor *m, const float *logits, const int32_t *labels, size_t n) {
     vg_predictions block = vg_predictions_f32(logits, n, m->options.members, m->options.classes);
     VG_TRY(make_room(m, n));
     vg_scores places = {.mean = m->mean, .tu = m->tu, .gtu = m->gtu};
     if (m->gated)
         vg_scorer__set_gated_means(m->scorer, m->gated);
-    vg_status status = vg_scorer_feed(m->scorer, &places, &block, NULL);
-    if (status == VG_ERR_DATA) { /* the scorer refuses logits that are not finite, and nothing else in its input */
+    if (!are_finite(logits, n * m->options.members * m->options.classes)) {
         m->has_bad_logits = true;
         return VG_OK;
     }
-    VG_TRY(status);
+    VG_TRY(vg_scorer_feed(m->scorer, &places, &block, NULL));
     for (size_t i = 0; i < n; i++)
         m->labels[i] = labels[i];
     for (size_t i = 0, C = m->options.classes; m->gated && i < n; i++)
