@@ -1,4 +1,4 @@
-/* cmd_calibrate.c - vargate calibrate: temperatures fitted to validation logits, kept as temps.json. */
+/* cmd_calibrate.c - vargate calibrate: temperatures or other maps fitted to validation predictions, kept as JSON. */
 #include "cli.h"
 
 typedef struct calibrate_values {
@@ -10,12 +10,22 @@ typedef struct calibrate_values {
 #define PLACE(member) offsetof(calibrate_values, member)
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, PLACE(file.output), "FILE", NULL,
-     "write the temperatures as JSON: temps.json, - for standard output", 0, 0},
+     "write the temperatures, or the map, as JSON: temps.json, - for standard output", 0, 0},
     OPTION_FORCE_SWITCH(PLACE(file.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
-    {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
-    {"shared", 0, OPTION_SWITCH, PLACE(fit.shared), NULL, NULL,
-     "one temperature for all members, as for Monte Carlo dropout", 0, 0},
+    {"method", 0, OPTION_CHOICE, PLACE(fit.method), "temperature|vector|dirichlet|isotonic|histogram|venn-abers",
+     "temperature", "what is fitted; all but temperature take probabilities, too", 0, 0},
+    {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature or map a member (the default)", 0, 0},
+    {"shared", 0, OPTION_SWITCH, PLACE(fit.shared), NULL, NULL, "one for all members, as for Monte Carlo dropout", 0,
+     0},
+    {"mean", 0, OPTION_SWITCH, PLACE(fit.mean), NULL, NULL, "one map, of the mean over members, which follow it", 0, 0},
+    {"map-bins", 0, OPTION_UNSIGNED, PLACE(fit.map_bins), "B", "15", "histogram: bins of each class", 1, 10000},
+    {"equal-mass", 0, OPTION_SWITCH, PLACE(fit.equal_mass), NULL, NULL,
+     "histogram: bins with equal numbers of samples instead of equal width", 0, 0},
+    {"off-diagonal", 0, OPTION_REAL, PLACE(fit.off_diagonal), "L", "0.001",
+     "dirichlet: penalty on the mean square of the entries off the diagonal", 0, 1e12},
+    {"intercept", 0, OPTION_REAL, PLACE(fit.intercept), "L", "0.001",
+     "dirichlet: penalty on the mean square of the biases", 0, 1e12},
     {"solver", 0, OPTION_CHOICE, PLACE(fit.solver), "newton|bayes|both", "newton",
      "the exact minimiser, the paper's Gaussian-process search, or both and their gap", 0, 0},
     {"evaluations", 0, OPTION_UNSIGNED, PLACE(fit.evaluations), "E", "50", "bayes: evaluations of the loss", 3, 1000},
@@ -40,43 +50,6 @@ static void metric_row(text_table *table, const char *name, double before, doubl
         table_number(table, row, 3, held_out, 6);
 }
 
-static int compare_reals(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void print_temperatures(const vg_calibration *result) {
-    double *sorted = malloc(result->count * sizeof *sorted);
-    if (!sorted) {
-        console_lose_output();
-        return;
-    }
-    for (size_t i = 0; i < result->count; i++)
-        sorted[i] = result->temperatures[i];
-    qsort(sorted, result->count, sizeof *sorted, compare_reals);
-    if (result->count == 1)
-        printf("\nTemperature    %.6g%s\n", sorted[0], result->members > 1 ? ", shared by all members" : "");
-    else
-        printf("\nTemperatures   one a member: median %.6g, from %.6g to %.6g\n", sorted[result->count / 2], sorted[0],
-               sorted[result->count - 1]);
-    free(sorted);
-    if (result->newton)
-        printf("newton         %u sweep%s over the data (%.1f passes of work)\n", result->newton_sweeps,
-               plural(result->newton_sweeps), result->newton_passes);
-    if (result->bayes)
-        printf("bayes          %u sweep%s over the data\n", result->bayes_sweeps, plural(result->bayes_sweeps));
-    if (result->newton && result->bayes && isnan(result->gap_log_t_max))
-        printf("gap            in the loss: worst %.3g (no minimiser lies inside the range of T)\n",
-               result->gap_loss_max);
-    else if (result->newton && result->bayes)
-        printf("gap            in log T: median %.3g, worst %.3g; in the loss: worst %.3g\n", result->gap_log_t_median,
-               result->gap_log_t_max, result->gap_loss_max);
-    if (result->folds)
-        printf(
-            "held out       every sample at temperatures fitted without it, %u folds; NLL changes by %+.2g +- %.2g\n",
-            result->folds, result->held_out.nll - result->before.nll, result->held_out_nll_error);
-}
-
 static int print_table(const char *path, const vg_calibration *result) {
     text_table table;
     heading_print(path, result->samples, result->members, result->classes, false, "");
@@ -90,7 +63,7 @@ static int print_table(const char *path, const vg_calibration *result) {
         metric_row(&table, "ECE, mean of members", was->member_ece, is->member_ece, held->member_ece);
     }
     table_print(&table);
-    print_temperatures(result);
+    printf("\n%s", result->text);
     return CLI_OK;
 }
 
@@ -116,9 +89,10 @@ static int calibrate(calibrate_values *own, const score_options *reading, const 
 static int check_usage(const calibrate_values *own, size_t files) {
     const vg_calibrate_options *fit = &own->fit;
     if (files != 1)
-        return console_usage("expected one file of logits, found %zu; 'vargate help calibrate' shows the usage", files);
-    if (own->per_member && fit->shared)
-        return console_usage("--per-member and --shared exclude each other");
+        return console_usage("expected one file of predictions, found %zu; 'vargate help calibrate' shows the usage",
+                             files);
+    if (own->per_member + fit->shared + fit->mean > 1)
+        return console_usage("--per-member, --shared and --mean exclude each other");
     if (fit->initial > fit->evaluations)
         return console_usage("--initial %u is more than --evaluations %u", fit->initial, fit->evaluations);
     if (fit->t_min >= fit->t_max)
@@ -130,7 +104,7 @@ static int check_usage(const calibrate_values *own, size_t files) {
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {
-        "id",     "member", "logits", "temperature", "multilabel", "multilabel-form", "k",        "class-k",
+        "id",     "member", "calibration-map", "temperature", "multilabel", "multilabel-form", "k",        "class-k",
         "preset", "pairs",  "sigma",  "log-base",    "normalise",  "renormalise",     "measures", "ignore", NULL};
     static score_options reading;
     calibrate_values own = {.fit = VG_CALIBRATE_OPTIONS_INIT, .file = VG_CALIBRATE_FILE_OPTIONS_INIT};
@@ -148,13 +122,12 @@ static int run(const command *self, int argc, char **argv) {
 
 const command command_calibrate = {
     .name = "calibrate",
-    .summary = "fit temperatures to validation logits",
+    .summary = "fit temperatures or other calibration maps to validation predictions",
     .usage = "LOGITS [--labels FILE] [options] -o temps.json",
     .details =
         "LOGITS holds validation logits (N samples, M members, C classes) in any format that 'vargate score' reads.\n"
-        "Every command that scores takes the result: --temperature temps.json. The column 'held out' shows every\n"
-        "sample at temperatures that were fitted without it; where it is worse than 'before', do not use the "
-        "temperatures.",
-    .example = "vargate calibrate validation.npz -o temps.json && vargate score test.npz --temperature temps.json",
+        "Every command that scores takes the result: --calibration-map temps.json. The column 'held out' shows every\n"
+        "sample at temperatures, or a map, fitted without it; where it is worse than 'before', do not use them.",
+    .example = "vargate calibrate validation.npz -o temps.json && vargate score test.npz --calibration-map temps.json",
     .run = run,
 };

@@ -168,6 +168,6 @@ const command command_evaluate = {
     .details =
         "Every measure is judged by how well it tells errors from correct predictions; the best of each column is\n"
         "marked with *. AURC, E-AURC, AUGRC and risks: lower is better; AUROC, AUPR and coverages: higher.",
-    .example = "vargate evaluate test.npz --temperature temps.json --bootstrap 1000 --json",
+    .example = "vargate evaluate test.npz --calibration-map temps.json --bootstrap 1000 --json",
     .run = run,
 };

@@ -78,7 +78,7 @@ static int check_usage(const predict_values *own, const score_options *scoring) 
     if (!own->score && output_is_standard(how->output))
         return console_usage("-o -: predictions are arrays; name a file that ends in .npz or .safetensors");
     if (!own->score && (own->json || scoring->input.temperature))
-        return console_usage("%s goes with --score", own->json ? "--json" : "--temperature");
+        return console_usage("%s goes with --score", own->json ? "--json" : "--calibration-map");
     if (own->score && how->logits)
         return console_usage("--score and --logits exclude each other: scores are always taken from the logits");
     if (how->split && how->input)

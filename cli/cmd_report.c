@@ -178,6 +178,6 @@ const command command_report = {
         "'vargate score -o' wrote; predictions are scored here. With a run's temps.json the page shows reliability\n"
         "before and after calibration.\n"
         "Several runs or files of predictions become one page that compares them, as 'vargate compare' does.",
-    .example = "vargate report test.npz --temperature temps.json --ood svhn=svhn.npz -o report",
+    .example = "vargate report test.npz --calibration-map temps.json --ood svhn=svhn.npz -o report",
     .run = run,
 };

@@ -22,8 +22,10 @@ const option_entry score_option_entries[] = {
      "decimal mark of the numbers in a table (default: recognised)", 0, 0},
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL,
      "the file holds logits (known by itself for arrays named Z or logits)", 0, 0},
-    {"temperature", 0, OPTION_TEXT, PLACE(input.temperature), "T|FILE", NULL,
-     "divide logits by T: a number, a comma list with one a member, or a file from 'vargate calibrate'", 0, 0},
+    {"calibration-map", 0, OPTION_TEXT, PLACE(input.temperature), "T|FILE", NULL,
+     "a file from 'vargate calibrate', or T that logits are divided by: a number, a comma list with one a member", 0,
+     0},
+    {"temperature", 0, OPTION_TEXT, PLACE(input.temperature), "T|FILE", NULL, "the same, under its older name", 0, 0},
     {"multilabel", 0, OPTION_FLAG, PLACE(multilabel), NULL, NULL, "every class is a yes/no label of its own", 0, 0},
     {"multilabel-form", 0, OPTION_CHOICE, PLACE(multilabel_form), "continuous|literal", "continuous",
      "the multilabel GMU: continuous, or the paper's printed cases, which call a surely absent label maximally "

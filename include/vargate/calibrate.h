@@ -1,4 +1,5 @@
-/* calibrate.h - temperature scaling: the T that makes softmax(z / T) as likely as possible on held-out labels.
+/* calibrate.h - calibrators: maps of predictions that make them as likely as possible on held-out labels. The usual one
+ * is temperature scaling, the T of softmax(z / T); the others (vg_calibration_method) are fitted by the same call.
  *
  * A member's loss on N validation samples with labels y is its mean cross-entropy,
  *
@@ -35,6 +36,26 @@ extern "C" {
 
 typedef enum vg_solver { VG_SOLVER_NEWTON = 0, VG_SOLVER_BAYES = 1, VG_SOLVER_BOTH = 2 } vg_solver;
 
+/* What is fitted, with p = softmax(z) of logits z, or the probabilities that the input holds. Each row is mapped to
+ *     temperature   softmax(z / T)                        one T; exact, by newton or bayes above
+ *     vector        softmax(w z + b)                      a scale and a bias for every class; of probabilities z = log p
+ *     dirichlet     softmax(W log p + b)                  a matrix; off-diagonal entries and biases are penalised
+ *     isotonic      f_c(p_c), divided by their sum        f_c: the monotone function nearest to [y = c], by PAVA,
+ *                                                         linear between its steps
+ *     histogram     f_c(p_c), divided by their sum        f_c: the share of class c among the samples of a bin
+ *     venn-abers    p1 / (1 - p0 + p1), by their sum      p0, p1: isotonic values at p_c with the sample itself added
+ *                                                         as a miss, as a hit; for two classes an interval
+ * vector and dirichlet are convex: Newton steps by conjugate gradients, converged as vg_map_fit says; isotonic,
+ * histogram and venn-abers are exact. Every class needs a sample. docs/calibration.md compares them. */
+typedef enum vg_calibration_method {
+    VG_CALIBRATE_TEMPERATURE = 0,
+    VG_CALIBRATE_VECTOR = 1,
+    VG_CALIBRATE_DIRICHLET = 2,
+    VG_CALIBRATE_ISOTONIC = 3,
+    VG_CALIBRATE_HISTOGRAM = 4,
+    VG_CALIBRATE_VENN_ABERS = 5
+} vg_calibration_method;
+
 typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
     vg_solver solver;
@@ -53,10 +74,22 @@ typedef struct vg_calibrate_options {
     unsigned threads;        /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress; /* done: sweeps over the data so far; total: the most there can be */
     void *progress_context;
+    vg_calibration_method method;
+    /* 1: one map, of the mean over members, in place of one a member. Members follow: of all members whose mean is the
+     * mapped mean, those nearest to the old ones (least Kullback-Leibler divergence), by iterative proportional
+     * fitting. Excludes `shared`, which fits one map to the rows of all members. */
+    int mean;
+    int probabilities; /* 1: the input holds probabilities. A temperature then needs `mean` */
+    unsigned map_bins; /* histogram: bins of a class, 1 .. 10,000 */
+    int equal_mass;    /* histogram: 0: bins of equal width; 1: with equal numbers of samples, equal values together */
+    /* dirichlet: the loss is the mean NLL + off_diagonal / (C (C - 1)) sum of the squares of the entries of W off the
+     * diagonal + intercept / C sum of the squares of b; >= 0 */
+    double off_diagonal, intercept;
 } vg_calibrate_options;
 
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
-    {sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL}
+    { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL,        \
+      VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3 }
 
 /* Bits of vg_temperature_fit.flags. */
 enum {
@@ -88,6 +121,17 @@ typedef struct vg_calibration_metrics {
     double accuracy, member_accuracy;
 } vg_calibration_metrics;
 
+/* How the fit of one map ended. */
+typedef struct vg_map_fit {
+    double loss;         /* mean NLL of the rows it was fitted to, penalties included; NaN of exact maps */
+    double gradient;     /* largest |derivative| at the answer; 0 of exact maps */
+    uint32_t iterations; /* Newton steps; 0 of exact maps */
+    int32_t converged;   /* gradient <= 1e-8, or no step changes the loss by more than rounding; 1 of exact maps */
+} vg_map_fit;
+
+/* A fitted map, ready to be applied (temperatures.h). Several threads may use it at once. */
+typedef struct vg_calibration_map vg_calibration_map;
+
 enum { VG_CALIBRATION_WARNING = 600 };
 
 /* A result. Read its fields; free with vg_calibration_free (NULL is accepted). Several threads may read it at once. */
@@ -117,11 +161,20 @@ typedef struct vg_calibration {
     unsigned folds;
     /* one line on ends that were reached and on figures that became worse; "": none */
     char warning[VG_CALIBRATION_WARNING];
+    vg_calibration_method method;
+    int mean, probabilities;         /* as the options say */
+    vg_calibration_map *map;         /* NULL where `temperatures` are the answer; they are NULL where this is not */
+    vg_map_fit *map_fits;            /* count; NULL without a map */
+    double nll_change[2];            /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
+    double ece_change[2];            /* the same of the ECE, for which the sign of each bin's gap is taken as known */
+    char *text;                      /* what was found, a few lines for people, each with its newline */
 } vg_calibration;
 
-/* Fits temperatures to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options NULL: the defaults. VG_ERR_DATA
- * names the first logit that is not finite or label out of range; a temperature whose minimiser lies outside the
- * range is no error but a flag. Several threads may call it at once. */
+/* Fits temperatures, or the maps of options->method, to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options
+ * NULL: the defaults. VG_ERR_DATA names the first logit that is not finite or label out of range, and a class without
+ * samples where the method needs one; a temperature whose minimiser lies outside the range is no error but a flag.
+ * Methods other than temperature, and `mean`, keep the predictions in memory as doubles. Several threads may call it at
+ * once. */
 VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
                               const vg_calibrate_options *options);
 /* Frees the result and its arrays. NULL is accepted. */

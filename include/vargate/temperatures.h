@@ -1,6 +1,8 @@
-/* temperatures.h - temps.json: fitted temperatures in a file. An object with the keys
+/* temperatures.h - temps.json: fitted temperatures, or maps of another method, in a file. An object with the keys
  *
  *     temperatures            array of 1 or M numbers, finite, > 0: all that a reader needs
+ *     method                  "temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers"; absent:
+ *                             temperature
  *     solver, shared          "newton", "bayes" or "both" (whose temperatures are newton's); true for one temperature
  *     samples, members, classes, bins, t_min, t_max
  *     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after    of the mean distribution
@@ -13,6 +15,15 @@
  *                             number sweeps
  *     bayes                   the same without converged and flat, if it ran
  *     gap                     if both ran: log_t_median, log_t_max, loss_max
+ * In place of temperatures, solver, t_min, t_max, newton, bayes and gap a file of another method, or of a temperature
+ * of the mean, has
+ *     input                   "logits" or "probabilities": what the map was fitted to, and, of temperature and vector,
+ *                             what it is for
+ *     mean                    true: the map of the mean over members; its members follow
+ *     maps                    array of 1 or M objects: scale (C numbers; of temperature 1: 1/T) and bias (C) of vector;
+ *                             weights (C arrays of C) and bias of dirichlet; classes of the others: C objects with
+ *                             arrays x and y of isotonic, edges and y of histogram, x, p0 and p1 of venn-abers
+ *     fits                    array of as many objects: loss, gradient, iterations, converged (vg_map_fit)
  * Numbers that are not finite are null. These functions keep no state; any thread may call them at any time. */
 #ifndef VARGATE_TEMPERATURES_H
 #define VARGATE_TEMPERATURES_H
@@ -30,6 +41,16 @@ VG_API vg_status vg_temperatures_text(char **out, const vg_calibration *calibrat
 /* Reads "temperatures" of a temps.json, which may hold any other keys. `*out` is the caller's, freed with
  * vg_free. VG_ERR_FORMAT for a file without them, or with one that is not > 0. */
 VG_API vg_status vg_temperatures_load(double **out, size_t *count, const char *path);
+
+/* A map from the file that vg_temperatures_text gives, of any method, temperatures included. `source` is its path or,
+ * where it begins with "{", its text. `*out` is the caller's, one block of memory, freed with vg_free. */
+VG_API vg_status vg_calibration_map_load(vg_calibration_map **out, const char *source);
+/* What a map makes of predictions (N, M, C), probabilities as out[n][m][c]. logits: what the predictions are.
+ * low, high: NULL or [n][c] of a venn-abers map of the mean or of one member: the probabilities p0 and p1 of each class,
+ * not divided by their sum. threads 0: one per core. VG_ERR_DATA where members, classes or what the predictions are do
+ * not fit the map, and for the first row that is no distribution, or not finite. Any thread may call it. */
+VG_API vg_status vg_calibration_map_apply(double *out, double *low, double *high, const vg_calibration_map *map,
+                                          const vg_predictions *predictions, int logits, unsigned threads);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrate/calibration.h"
+#include "calibrate/map.h"
 #include "calibrate/solvers.h"
 
 enum {
@@ -52,7 +53,7 @@ static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_opt
         return vg_base__fail(VG_ERR_ARGUMENT, "bins is %u, expected 1 .. 1000", out->bins);
     if (out->folds == 1 || out->folds > 100)
         return vg_base__fail(VG_ERR_ARGUMENT, "folds is %u, expected 0 (none) or 2 .. 100", out->folds);
-    return VG_OK;
+    return vg_calibrate__check_method(out);
 }
 
 /* --- the result ------------------------------------------------------------------------------------------------- */
@@ -70,7 +71,7 @@ static vg_status new_result(vg_calibration **out, const vg_logits *l, const vg_c
     r->t_min = o->t_min;
     r->t_max = o->t_max;
     r->held_out = (vg_calibration_metrics){NAN, NAN, NAN, NAN, NAN, NAN};
-    r->held_out_nll_error = NAN;
+    r->held_out_nll_error = r->nll_change[0] = r->nll_change[1] = r->ece_change[0] = r->ece_change[1] = NAN;
     r->gap_log_t_median = r->gap_log_t_max = r->gap_loss_max = NAN;
     vg_status status = vg_base__alloc(&r->temperatures, r->count, sizeof(double), "temperatures");
     if (status == VG_OK && o->solver != VG_SOLVER_BAYES)
@@ -91,6 +92,9 @@ void vg_calibration_free(vg_calibration *calibration) {
     vg_base__release(calibration->temperatures);
     vg_base__release(calibration->newton);
     vg_base__release(calibration->bayes);
+    vg_base__release(calibration->map);
+    vg_base__release(calibration->map_fits);
+    vg_base__release(calibration->text);
     vg_base__release(calibration);
 }
 
@@ -204,8 +208,9 @@ static vg_status run_newton(vg_calibration *r, vg_problem *problem, const vg_tem
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
+/* samples: before, and held out. */
 static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_temperature_loss *losses, double *excess,
-                       vg_subsample *keep) {
+                       vg_subsample *keep, vg_sample_figures samples[2]) {
     const vg_calibrate_options *o = problem->options;
     size_t m_count = problem->logits->m;
     for (size_t m = 0; m < m_count; m++)
@@ -213,10 +218,11 @@ static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_tem
     if (r->newton != NULL)
         VG_TRY(new_subsample(keep, problem->logits));
     if (o->folds)
-        VG_TRY(vg_base__alloc(&problem->logits->nll, problem->logits->n, sizeof(double), "losses of samples"));
+        VG_TRY(vg_sample_figures__new(&samples[0], &samples[1], problem->logits->n));
+    problem->logits->keep = o->folds ? &samples[0] : NULL;
     VG_TRY(vg_logits__measure(problem->logits, b, o->bins, &r->before, losses, excess, keep->n > 0 ? keep : NULL));
     VG_TRY(vg_problem__swept(problem));
-    problem->logits->compare = true;
+    problem->logits->keep = NULL;
     if (r->newton != NULL)
         VG_TRY(run_newton(r, problem, losses, excess, keep));
     if (r->bayes != NULL) {
@@ -232,7 +238,7 @@ static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_tem
         b[m] = 1 / r->temperatures[r->shared ? 0 : m];
     VG_TRY(vg_logits__measure(problem->logits, b, o->bins, &r->after, NULL, NULL, NULL));
     VG_TRY(vg_problem__swept(problem));
-    return vg_calibrate__hold_out(r, problem);
+    return vg_calibrate__hold_out(r, problem, samples);
 }
 
 static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options) {
@@ -240,6 +246,7 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
     double *b = NULL, *excess = NULL;
     vg_temperature_loss *losses = NULL;
     vg_subsample keep = {0, 0, NULL, NULL};
+    vg_sample_figures samples[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
     vg_problem problem;
     unsigned most = MEASURING_SWEEPS + (options->solver != VG_SOLVER_BAYES ? options->max_sweeps : 0) +
                     (options->solver != VG_SOLVER_NEWTON ? options->evaluations + 1 : 0) +
@@ -253,11 +260,14 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
     if (status == VG_OK)
         status = vg_base__alloc(&losses, logits->m, sizeof *losses, "losses");
     if (status == VG_OK)
-        status = solve(result, &problem, b, losses, excess, &keep);
+        status = solve(result, &problem, b, losses, excess, &keep, samples);
+    if (status == VG_OK)
+        status = vg_calibrate__write_text(result);
     if (status == VG_OK)
         vg_calibrate__warn(result);
     vg_problem__stop(&problem);
     free_subsample(&keep);
+    vg_sample_figures__free(&samples[0]);
     vg_base__release(b);
     vg_base__release(excess);
     vg_base__release(losses);
@@ -282,7 +292,8 @@ vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, vo
     const vg_logits_source source = {block, block_context, n, m, c, labels};
     vg_status status = vg_logits__start(&logits, &source, pool);
     if (status == VG_OK) {
-        status = calibrate(out, &logits, &o);
+        bool maps = o.method != VG_CALIBRATE_TEMPERATURE || o.mean;
+        status = maps ? vg_calibrate__maps(out, &logits, &o) : calibrate(out, &logits, &o);
         vg_logits__stop(&logits);
     }
     vg_pool__free(pool);

@@ -50,9 +50,7 @@ vg_status vg_logits__start(vg_logits *out, const vg_logits_source *source, vg_po
 
 void vg_logits__stop(vg_logits *logits) {
     vg_base__release(logits->scratch);
-    vg_base__release(logits->nll);
     logits->scratch = NULL;
-    logits->nll = NULL;
 }
 
 static size_t element_size(vg_dtype dtype) { return dtype == VG_F64 ? 8 : dtype == VG_F32 ? 4 : 2; }

@@ -36,11 +36,19 @@ typedef struct vg_logits {
     /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
     size_t folds;
     size_t fold; /* b[n % folds][m] */
-    /* n, or NULL: the mean's NLL of each sample, kept by the first measuring sweep, compared with by the next */
-    double *nll;
-    bool compare;   /* sum the squared differences from nll instead of filling it, */
-    double squares; /* into this */
+    struct vg_sample_figures *keep; /* filled by measuring sweeps; NULL: not */
 } vg_logits;
+
+/* Of the mean distribution of every sample: its NLL, and its confidence less 1 where it is right, with the bin. */
+typedef struct vg_sample_figures {
+    double *nll, *gap;
+    uint16_t *bin;
+} vg_sample_figures;
+/* Room for the figures of n samples, twice: `was` and `is`. Released with vg_sample_figures__free(was). */
+vg_status vg_sample_figures__new(vg_sample_figures *was, vg_sample_figures *is, size_t n);
+void vg_sample_figures__free(vg_sample_figures *was);
+/* held_out_nll_error, nll_change and ece_change of a result from the figures of its samples before and held out. */
+vg_status vg_sample_figures__compare(vg_calibration *result, const vg_sample_figures *was, const vg_sample_figures *is);
 
 /* Mean loss of one member (or of all) at b, and its derivatives in units of b. */
 typedef struct vg_temperature_loss {

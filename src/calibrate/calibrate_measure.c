@@ -6,7 +6,7 @@
  * underflow to 0.
  *
  * Sums of a chunk, in doubles, W = 3 bins, a bin being (count, sum of confidence, number correct):
- *     [0] NLL of the mean, [1] squared differences from the NLL kept before, [2 .. 2 + W) bins of the mean,
+ *     [0] NLL of the mean, [1 .. 1 + W) bins of the mean,
  *     then for each member: loss, slope, bend, excess, W of bins. */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/calibration_bins.h"
 #include "calibrate/calibrate_data.h"
 
-enum { MEAN_HEAD = 2, MEMBER_HEAD = 4 };
+enum { MEAN_HEAD = 1, MEMBER_HEAD = 4 };
 
 typedef struct measure_sweep {
     const vg_logits *logits;
@@ -30,12 +30,14 @@ typedef struct measured_sample {
     size_t row, number;
 } measured_sample;
 
-/* Adds a prediction to sums[3 x bins]. */
-static void add_to_bin(double *sums, const measure_sweep *sweep, double confidence, bool correct) {
-    double *bin = sums + 3 * vg_base__bin(sweep->edges, sweep->bins, confidence);
+/* Adds a prediction to sums[3 x bins]; returns its bin. */
+static size_t add_to_bin(double *sums, const measure_sweep *sweep, double confidence, bool correct) {
+    size_t index = vg_base__bin(sweep->edges, sweep->bins, confidence);
+    double *bin = sums + 3 * index;
     bin[0] += 1;
     bin[1] += confidence;
     bin[2] += correct;
+    return index;
 }
 
 /* Whether y is the first class with the largest logit. */
@@ -111,11 +113,14 @@ static vg_status measure_chunk(void *context, double *sums, double *scratch, con
         }
         double nll = log((double)l->m) - most - log(total);
         sums[0] += nll;
-        if (l->nll != NULL && l->compare)
-            sums[1] += (nll - l->nll[origin + i]) * (nll - l->nll[origin + i]);
-        else if (l->nll != NULL)
-            l->nll[origin + i] = nll;
-        add_to_bin(sums + MEAN_HEAD, sweep, mean[best] / (double)l->m, best == (size_t)l->labels[origin + i]);
+        double confidence = mean[best] / (double)l->m;
+        bool correct = best == (size_t)l->labels[origin + i];
+        size_t bin = add_to_bin(sums + MEAN_HEAD, sweep, confidence, correct);
+        if (l->keep != NULL) {
+            l->keep->nll[origin + i] = nll;
+            l->keep->gap[origin + i] = confidence - correct;
+            l->keep->bin[origin + i] = (uint16_t)bin;
+        }
     }
     return VG_OK;
 }
@@ -164,10 +169,8 @@ vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, 
     vg_base__bin_edges(total + width, bins);
     sweep.edges = total + width;
     vg_status status = vg_logits__walk(logits, width, total, measure_chunk, &sweep);
-    if (status == VG_OK) {
+    if (status == VG_OK)
         finish(logits, total, bins, out, losses, excess);
-        logits->squares = total[1];
-    }
     vg_base__release(total);
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef VG_CALIBRATION_H
 #define VG_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,16 @@ vg_status vg_calibrate__measure(vg_calibration_metrics *out, const vg_prediction
 
 /* Writes vg_temperatures_text to `path`: beside, then renamed. */
 vg_status vg_temperatures__save(const char *path, const vg_calibration *calibration);
+
+/* A map as the text that vg_calibration_map_load reads; released with vg_base__release. */
+vg_status vg_calibration_map__text(char **out, const vg_calibration_map *map);
+/* Whether the map is plain temperatures, which logits are divided by. */
+bool vg_calibration_map__is_temperatures(const vg_calibration_map *map);
+/* "temperature", "vector", ... */
+const char *vg_calibration_method__name(vg_calibration_method method);
+vg_calibration_method vg_calibration_map__method(const vg_calibration_map *map);
+/* VG_ERR_DATA unless the map is for such predictions; `what` names them: "test.npz has". */
+vg_status vg_calibration_map__check(const vg_calibration_map *map, size_t m, size_t c, bool logits, const char *what);
 
 /* The key "k" of a file that `vargate fit-k` wrote: a k for every class, or one for all. Freed with
  * vg_base__release. */

@@ -2,31 +2,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrate/calibrate_data.h"
 #include "calibrate/gate_loss.h"
+#include "calibrate/map.h"
 
 #define EPS 1e-8
 
 /* Row (n, m) as probabilities. */
 static vg_status read_row(double *to, const vg_predictions *view, size_t n, size_t m, const vg_fit_k_options *o) {
-    bool f32;
-    const void *row = vg_logits__row(view, n, m, to, &f32);
-    double top = -INFINITY, sum = 0;
-    for (size_t c = 0; c < view->c; c++) {
-        to[c] = f32 ? (double)((const float *)row)[c] : ((const double *)row)[c];
-        if (!isfinite(to[c]) || (!o->logits && to[c] < 0))
-            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, class %zu is %g, expected %s", n, m, c, to[c],
-                                 o->logits ? "a finite logit" : "a probability");
+    double top = -INFINITY, sum = 0, t = o->temperature ? o->temperature[o->temperature_count == 1 ? 0 : m] : 1;
+    VG_TRY(vg_map__read_row(to, view, n, m, o->logits, n));
+    for (size_t c = 0; c < view->c; c++)
         top = to[c] > top ? to[c] : top;
-    }
-    double t = o->temperature ? o->temperature[o->temperature_count == 1 ? 0 : m] : 1;
-    for (size_t c = 0; c < view->c; c++) {
-        to[c] = o->logits ? exp((to[c] - top) / t) : to[c];
+    for (size_t c = 0; o->logits && c < view->c; c++) {
+        to[c] = exp((to[c] - top) / t);
         sum += to[c];
     }
-    if (!o->logits && fabs(sum - 1) > 1e-3)
-        return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu sums to %g, expected 1: these are not probabilities",
-                             n, m, sum);
     for (size_t c = 0; o->logits && c < view->c; c++)
         to[c] /= sum;
     return VG_OK;

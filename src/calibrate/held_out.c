@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate/map.h"
 #include "calibrate/solvers.h"
 
 enum { FOLD_LEAST = 10 };
@@ -34,7 +35,7 @@ static vg_status fit_folds(const vg_calibration *r, vg_problem *problem, double 
     return VG_OK;
 }
 
-vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem) {
+vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem, vg_sample_figures samples[2]) {
     vg_logits *l = problem->logits;
     size_t folds = problem->options->folds;
     double *b = NULL, *guess = NULL;
@@ -49,11 +50,13 @@ vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem) {
     l->folds = folds;
     if (status == VG_OK)
         status = fit_folds(r, problem, b, guess, fits);
+    l->keep = &samples[1];
     if (status == VG_OK)
         status = vg_logits__measure(l, b, problem->options->bins, &r->held_out, NULL, NULL, NULL);
+    l->keep = NULL;
+    if (status == VG_OK)
+        status = vg_sample_figures__compare(r, &samples[0], &samples[1]);
     if (status == VG_OK) {
-        double n = (double)l->n, difference = r->held_out.nll - r->before.nll;
-        r->held_out_nll_error = sqrt(fmax(l->squares / n - difference * difference, 0) / (n - 1));
         r->folds = (unsigned)folds;
         status = vg_problem__swept(problem);
     } else if (status == VG_ERR_NUMERIC) { /* the whole set had an answer, a part of it has none: no figures */
@@ -94,7 +97,9 @@ static void warn_of_worse(vg_calibration *r) {
     bool held = r->folds > 0;
     const vg_calibration_metrics *was = &r->before, *is = held ? &r->held_out : &r->after;
     const char *where = held ? "on held-out samples" : "on the samples they were fitted to";
-    const char *kind = r->count == 1 ? "the temperature makes" : "the temperatures make";
+    bool map = r->map != NULL;
+    const char *kind = r->count == 1 ? (map ? "the map makes" : "the temperature makes")
+                                     : (map ? "the maps make" : "the temperatures make");
     double nll = is->nll - was->nll, ece = is->ece - was->ece;
     if (nll > WORSE_NLL * was->nll && nll > (held ? WORSE_ERRORS * r->held_out_nll_error : 0))
         add_text(r, "%s %s the ensemble worse: NLL %.4g -> %.4g (%+.2g), ECE %.4g -> %.4g (%+.2g)%s", where, kind,
@@ -105,9 +110,21 @@ static void warn_of_worse(vg_calibration *r) {
                  is->ece, ece, was->nll, is->nll);
 }
 
+static void warn_of_map(vg_calibration *r) {
+    size_t open = 0, numbers = r->method == VG_CALIBRATE_VECTOR ? 2 * r->classes : r->classes * (r->classes + 1);
+    for (size_t i = 0; r->map && i < r->count; i++)
+        open += !r->map_fits[i].converged;
+    if (open > 0)
+        add_text(r, "%zu of %zu fits did not converge", open, r->count);
+    if (r->map && (r->method == VG_CALIBRATE_VECTOR || r->method == VG_CALIBRATE_DIRICHLET) &&
+        r->samples < 10 * numbers)
+        add_text(r, "%zu samples are few for the %zu numbers of a %s map", r->samples, numbers,
+                 vg_calibration_method__name(r->method));
+}
+
 void vg_calibrate__warn(vg_calibration *r) {
     const vg_temperature_fit *fits = r->newton != NULL ? r->newton : r->bayes;
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; fits != NULL && i < r->count; i++) {
         r->at_min += (fits[i].flags & VG_FIT_AT_MIN) != 0;
         r->at_max += (fits[i].flags & VG_FIT_AT_MAX) != 0;
         r->flat += (fits[i].flags & VG_FIT_FLAT) != 0;
@@ -116,5 +133,6 @@ void vg_calibrate__warn(vg_calibration *r) {
     warn_of_end(r, r->at_max, "upper", r->t_max, "the loss still falls towards larger T");
     if (r->flat > 0)
         add_text(r, "the loss of %zu of %zu temperatures does not depend on T, which stays 1", r->flat, r->count);
+    warn_of_map(r);
     warn_of_worse(r);
 }

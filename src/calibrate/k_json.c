@@ -1,17 +1,10 @@
 /* k_json.c - a fit of k as the text of k.json. Keys: docs/schema/fit-k.schema.json. Numbers have 17 digits. */
-#include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "calibrate/json_values.h"
 #include "vargate/calibrate.h"
-
-static void put(json_t *object, const char *key, json_t *value, bool *ok) {
-    *ok &= json_object_set_new(object, key, value) == 0;
-}
-
-static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 static json_t *figures(const vg_k_figures *f, bool *ok) {
     json_t *out = json_object();

@@ -42,8 +42,10 @@ typedef struct vg_newton_start {
 vg_status vg_newton__solve(vg_problem *problem, const vg_newton_start *start, vg_temperature_fit *fits, double *rows);
 vg_status vg_bayes__solve(vg_problem *problem, vg_temperature_fit *fits);
 
-/* held_out of a result whose temperatures are known (held_out.c). */
-vg_status vg_calibrate__hold_out(vg_calibration *result, vg_problem *problem);
+/* held_out of a result whose temperatures are known (held_out.c); samples: before, and room for those held out. */
+vg_status vg_calibrate__hold_out(vg_calibration *result, vg_problem *problem, vg_sample_figures samples[2]);
+/* Writes result->text (calibration_text.c). */
+vg_status vg_calibrate__write_text(vg_calibration *result);
 /* Counts the flags and writes result->warning. */
 void vg_calibrate__warn(vg_calibration *result);
 

@@ -4,27 +4,16 @@
  * checks it; every other key is for people and reports. */
 #include "vargate/temperatures.h"
 
-#include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "base/file.h"
 #include "calibrate/calibration.h"
+#include "calibrate/map_json.h"
 
-enum { LARGEST_FILE = 64 << 20, DIGITS = 17 };
+enum { LARGEST_FILE = 1 << 30, DIGITS = 17 };
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
-/* Sets a key; *ok becomes false when the value (or the room for it) could not be made. */
-static void put(json_t *object, const char *key, json_t *value, bool *ok) {
-    *ok &= json_object_set_new(object, key, value) == 0;
-}
-static void add(json_t *array, json_t *value, bool *ok) { *ok &= json_array_append_new(array, value) == 0; }
-
-/* A number; null for what JSON has no number for (the curvature of logits near the largest doubles overflows). */
-static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
 /* One field of every fit. */
 static json_t *fit_reals(const vg_temperature_fit *fits, size_t count, size_t offset, bool *ok) {
     json_t *array = json_array();
@@ -82,7 +71,11 @@ static void put_held_out(json_t *root, const vg_calibration *c, bool *ok) {
     put(object, "folds", json_integer(c->folds), ok);
     put(object, "nll", real(c->held_out.nll), ok);
     put(object, "nll_change_error", real(c->held_out_nll_error), ok);
+    put(object, "nll_change_low", real(c->nll_change[0]), ok);
+    put(object, "nll_change_high", real(c->nll_change[1]), ok);
     put(object, "ece", real(c->held_out.ece), ok);
+    put(object, "ece_change_low", real(c->ece_change[0]), ok);
+    put(object, "ece_change_high", real(c->ece_change[1]), ok);
     put(object, "accuracy", real(c->held_out.accuracy), ok);
     put(object, "member_nll", real(c->held_out.member_nll), ok);
     put(object, "member_ece", real(c->held_out.member_ece), ok);
@@ -91,20 +84,26 @@ static void put_held_out(json_t *root, const vg_calibration *c, bool *ok) {
 }
 
 static json_t *calibration_object(const vg_calibration *c, bool *ok) {
-    json_t *root = json_object(), *temperatures = json_array();
-    for (size_t i = 0; i < c->count; i++)
-        add(temperatures, json_real(c->temperatures[i]), ok);
+    json_t *root = json_object();
     put(root, "schema", json_string("vargate/1"), ok); /* docs/schema/calibrate.schema.json */
     put(root, "command", json_string("calibrate"), ok);
-    put(root, "temperatures", temperatures, ok);
-    put(root, "solver", json_string(vg_solver__name(c->solver)), ok);
+    put(root, "method", json_string(vg_calibration_method__name(c->method)), ok);
+    if (c->map) {
+        vg_calibration_map__put(root, c->map, ok);
+        vg_calibration_map__put_fits(root, c->map_fits, c->count, ok);
+    } else {
+        put(root, "temperatures", reals(c->temperatures, c->count, ok), ok);
+        put(root, "solver", json_string(vg_solver__name(c->solver)), ok);
+    }
     put(root, "shared", json_boolean(c->shared), ok);
     put(root, "samples", json_integer((json_int_t)c->samples), ok);
     put(root, "members", json_integer((json_int_t)c->members), ok);
     put(root, "classes", json_integer((json_int_t)c->classes), ok);
     put(root, "bins", json_integer(c->bins), ok);
-    put(root, "t_min", json_real(c->t_min), ok);
-    put(root, "t_max", json_real(c->t_max), ok);
+    if (!c->map) {
+        put(root, "t_min", json_real(c->t_min), ok);
+        put(root, "t_max", json_real(c->t_max), ok);
+    }
     put_metrics(root, c, ok);
     if (c->folds > 0)
         put_held_out(root, c, ok);
@@ -164,7 +163,7 @@ vg_status vg_temperatures__save(const char *path, const vg_calibration *calibrat
 }
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
-static const char *type_name(const json_t *value) {
+const char *vg_calibrate__type_name(const json_t *value) {
     if (value == NULL)
         return "nothing";
     switch (json_typeof(value)) {
@@ -178,15 +177,14 @@ static const char *type_name(const json_t *value) {
     }
 }
 
-/* The numbers > 0 at `key`, an array of one or more. */
-static vg_status take(double **out, size_t *count, const json_t *root, const char *path, const char *key) {
+vg_status vg_calibrate__take(double **out, size_t *count, const json_t *root, const char *path, const char *key) {
     const json_t *array = json_object_get(root, key);
     if (!json_is_object(root))
         return vg_base__fail(VG_ERR_FORMAT, "%s: found %s, expected an object with the key \"%s\"", path,
-                             type_name(root), key);
+                             vg_calibrate__type_name(root), key);
     if (!json_is_array(array) || json_array_size(array) == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: key \"%s\" holds %s, expected an array of one or more numbers", path,
-                             key, json_is_array(array) ? "an empty array" : type_name(array));
+                             key, json_is_array(array) ? "an empty array" : vg_calibrate__type_name(array));
     size_t size = json_array_size(array);
     double *values;
     VG_TRY(vg_base__alloc(&values, size, sizeof *values, key));
@@ -198,7 +196,7 @@ static vg_status take(double **out, size_t *count, const json_t *root, const cha
         vg_base__release(values);
         if (!json_is_number(item))
             return vg_base__fail(VG_ERR_FORMAT, "%s: %s[%zu] is %s, expected a number > 0", path, key, i,
-                                 type_name(item));
+                                 vg_calibrate__type_name(item));
         return vg_base__fail(VG_ERR_FORMAT, "%s: %s[%zu] is %g, expected a finite number > 0", path, key, i,
                              json_number_value(item));
     }
@@ -207,7 +205,7 @@ static vg_status take(double **out, size_t *count, const json_t *root, const cha
     return VG_OK;
 }
 
-static vg_status read_json(json_t **out, const char *path) {
+vg_status vg_calibrate__read_json(json_t **out, const char *path) {
     vg_mapping mapping;
     json_error_t error;
     VG_TRY(vg_file__map(&mapping, path));
@@ -227,8 +225,8 @@ static vg_status read_json(json_t **out, const char *path) {
 
 static vg_status load_numbers(double **out, size_t *count, const char *path, const char *key) {
     json_t *root;
-    VG_TRY(read_json(&root, path));
-    vg_status status = take(out, count, root, path, key);
+    VG_TRY(vg_calibrate__read_json(&root, path));
+    vg_status status = vg_calibrate__take(out, count, root, path, key);
     json_decref(root);
     return status;
 }

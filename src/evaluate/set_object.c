@@ -126,7 +126,7 @@ void vg_sets__free(vg_sets_data *s) {
     void *const parts[] = {s->class_k, s->temperature, s->mean,       s->std,          s->gated,   s->scores,
                            s->order,   s->cells,       s->parts,      s->mask,         s->size,    s->deferred,
                            s->memory,  s->rooms,       s->thresholds, s->cell_samples, s->figures, s->unseen_group,
-                           s->origin};
+                           s->origin,  s->map};
     for (size_t c = 0; s->class_names && c < s->shown.classes; c++)
         vg_base__release(s->class_names[c]);
     vg_base__release(s->class_names);

@@ -4,16 +4,10 @@
  */
 #include "evaluate/evaluate_internal.h"
 
-enum { SORT_BITS = 11, SORT_SMALL = 24 };
-
-static unsigned bits_of(uint64_t value) { /* value > 0 */
-    return 64u - (unsigned)__builtin_clzll(value);
-}
-
 #define SORT_NAME(name) key_##name
 #define SORT_TYPE uint64_t
 #define SORT_KEY(element) (element)
-#include "evaluate/sort_body.h"
+#include "base/sort_body.h"
 #undef SORT_NAME
 #undef SORT_TYPE
 #undef SORT_KEY
@@ -21,7 +15,7 @@ static unsigned bits_of(uint64_t value) { /* value > 0 */
 #define SORT_NAME(name) pair_##name
 #define SORT_TYPE vg_keyed
 #define SORT_KEY(element) ((element).key)
-#include "evaluate/sort_body.h"
+#include "base/sort_body.h"
 #undef SORT_NAME
 #undef SORT_TYPE
 #undef SORT_KEY

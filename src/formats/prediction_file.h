@@ -13,6 +13,10 @@
  * extension. */
 vg_status vg_prediction_file__open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
                                           const vg_prediction_options *options);
+/* Every block from now on is what `map` makes of it; the file then holds probabilities. `map` may replace the view,
+ * which then lasts until its next call. */
+typedef vg_status (*vg_block_map_fn)(void *context, vg_predictions *view);
+void vg_prediction_file__map_blocks(vg_prediction_file *file, vg_block_map_fn map, void *context);
 /* vg_prediction_file_labels from a file of their own; names are matched with the classes of the predictions. Borrowed
  * until the next such call. */
 vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns,

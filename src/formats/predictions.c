@@ -28,6 +28,8 @@ struct vg_prediction_file {
     vg_strings classes, ids;
     bool ids_read;
     char notice[256];
+    vg_block_map_fn map; /* of every block; NULL: none */
+    void *map_context;
 };
 
 static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *options) {
@@ -296,7 +298,14 @@ void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t 
 }
 
 vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
-    return vg_prediction_blocks__view(&file->blocks, first, rows, view);
+    VG_TRY(vg_prediction_blocks__view(&file->blocks, first, rows, view));
+    return file->map ? file->map(file->map_context, view) : VG_OK;
+}
+
+void vg_prediction_file__map_blocks(vg_prediction_file *file, vg_block_map_fn map, void *context) {
+    file->map = map;
+    file->map_context = context;
+    file->logits = false;
 }
 
 const vg_sites *vg_prediction_file__sites(const vg_prediction_file *file) { return &file->blocks.sites; }

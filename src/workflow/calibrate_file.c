@@ -1,4 +1,4 @@
-/* calibrate_file.c - temperatures fitted to a file of validation logits, and kept as JSON. */
+/* calibrate_file.c - temperatures or maps fitted to a file of validation predictions, and kept as JSON. */
 #include "calibrate/calibration.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
@@ -14,6 +14,7 @@ static vg_status fit(vg_calibration **out, const vg_score_input *in, const vg_ca
     const vg_score_layout *layout = &in->layout;
     vg_job_part part = {&own->job, "calibrating"};
     VG_TRY(vg_workflow__options(&options, sizeof options, own->fit, "vg_calibrate_options"));
+    options.probabilities = !in->logits;
     options.progress = vg_job__callback;
     options.progress_context = &part;
     vg_status status = vg_job__begin(&own->job, part.what, "sweeps");
@@ -27,13 +28,14 @@ static vg_status save(const vg_calibration *result, const vg_calibrate_file_opti
     if (!own->output)
         return VG_OK;
     VG_TRY(vg_temperatures__save(own->output, result));
-    vg_job__note(&own->job, "wrote %s: %zu temperature%s", own->output, result->count, result->count == 1 ? "" : "s");
+    const char *what = result->map ? "calibration map" : "temperature";
+    vg_job__note(&own->job, "wrote %s: %zu %s%s", own->output, result->count, what, result->count == 1 ? "" : "s");
     return VG_OK;
 }
 
 static vg_status calibrate(vg_calibration **out, vg_score_input *in, const vg_calibrate_file_options *own) {
     VG_TRY(vg_score_input__need_labels(in));
-    if (vg_score_input__normalised(in))
+    if (in->logits && vg_score_input__normalised(in))
         return vg_base__fail(VG_ERR_DATA, "%s: holds probabilities; temperatures are fitted to logits", in->path);
     VG_TRY(fit(out, in, own));
     if ((*out)->warning[0])
@@ -48,7 +50,10 @@ vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_inp
     *out = NULL;
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_calibrate_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
-    reading.logits = 1;
+    vg_calibrate_options fit = VG_CALIBRATE_OPTIONS_INIT;
+    VG_TRY(vg_workflow__options(&fit, sizeof fit, own.fit, "vg_calibrate_options"));
+    if (fit.method == VG_CALIBRATE_TEMPERATURE && !fit.mean)
+        reading.logits = 1;
     reading.temperature = NULL;
     reading.scoring = NULL;
     const char *inputs[] = {path, reading.labels};

@@ -98,7 +98,7 @@ static vg_status find_temperature(search_work *work) {
     char text[VG_NAME_SIZE];
     double *logits = NULL;
     int64_t *labels = NULL;
-    if (!in->logits || in->layout.multilabel || in->temperature || n == 0)
+    if (!in->logits || in->layout.multilabel || in->calibrator || n == 0)
         return VG_OK;
     vg_status status = vg_base__alloc(&logits, n * each, sizeof *logits, "logits set aside");
     if (status == VG_OK)

@@ -29,9 +29,8 @@ struct vg_decision_stream {
     vg_score_options options; /* k points to the next field */
     double k;
     double *class_k; /* read from a file; NULL: none */
-    double *temperature;
-    size_t temperature_count;
-    bool temperature_loaded, multilabel;
+    vg_calibrator *calibrator; /* NULL: none */
+    bool multilabel;
     cached_scorer cache[SCORERS];
     unsigned long long lines;
     vg_set_line sets; /* sets.sets not NULL: sets instead of decisions */
@@ -51,9 +50,9 @@ static void drop_scorer(cached_scorer *entry) {
 static vg_score_options line_options(const vg_decision_stream *s, bool logits) {
     vg_score_options options = s->options;
     options.logits = logits;
-    if (logits && s->temperature) {
-        options.temperature = s->temperature;
-        options.temperature_count = s->temperature_count;
+    if (logits && s->calibrator && s->calibrator->temperature) {
+        options.temperature = s->calibrator->temperature;
+        options.temperature_count = s->calibrator->count;
     }
     return options;
 }
@@ -111,7 +110,7 @@ static bool fits_policy(vg_decision_stream *s) {
     if (!fits)
         snprintf(line->error, sizeof line->error, "%zu members and %zu classes, the policy is for %zu and %zu", line->m,
                  line->c, policy->members, policy->classes);
-    else if (vg_policy__applied(s->policy)->calibrated && !line->logits)
+    else if (vg_policy__applied(s->policy)->calibrated && !line->logits && !(s->calibrator && s->calibrator->map))
         snprintf(line->error, sizeof line->error, "probabilities, the policy is for logits at a temperature");
     else
         return true;
@@ -122,10 +121,13 @@ static cached_scorer *score_line(vg_decision_stream *s) {
     vg_stream_line *line = &s->line;
     if (!fits_policy(s))
         return NULL;
-    if (line->logits && s->temperature && s->temperature_count != 1 && s->temperature_count != line->m) {
-        snprintf(line->error, sizeof line->error, "%zu temperatures for %zu members", s->temperature_count, line->m);
+    vg_calibrator *c = s->calibrator;
+    if (line->logits && c && c->temperature && c->count != 1 && c->count != line->m) {
+        snprintf(line->error, sizeof line->error, "%zu temperatures for %zu members", c->count, line->m);
         return NULL;
     }
+    if (c && c->map && !vg_stream_line__map(line, c->map))
+        return NULL;
     cached_scorer *entry = find_scorer(s);
     if (!entry)
         return NULL;
@@ -303,8 +305,7 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
     VG_TRY(vg_decide__input(&input, request, &s->k, 1));
     VG_TRY(vg_decide__settle(&input, policy, vg_policy__applied(policy)->calibrated));
     VG_TRY(vg_score_input__settings(&s->options, &input.reading));
-    VG_TRY(vg_temperature__read(&s->temperature, &s->temperature_count, &s->temperature_loaded,
-                                input.reading.temperature));
+    VG_TRY(vg_calibrator__read(&s->calibrator, input.reading.temperature));
     if (input.reading.class_k) {
         VG_TRY(vg_class_k__load(&s->class_k, &s->options.class_k_count, input.reading.class_k));
         s->options.class_k = s->class_k;
@@ -312,6 +313,9 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
     VG_TRY(name_tokens(s, policy, input.reading.classes));
     s->policy = policy;
     s->multilabel = s->options.task != VG_TASK_MULTICLASS;
+    if (s->multilabel && s->calibrator && s->calibrator->map)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--calibration-map: a map is for classes that exclude each other, not for "
+                                              "--multilabel");
     s->options.threads = 1;
     return VG_OK;
 }
@@ -337,7 +341,7 @@ void vg_decision_stream_free(vg_decision_stream *stream) {
         return;
     for (int i = 0; i < SCORERS; i++)
         drop_scorer(&stream->cache[i]);
-    vg_temperature__free(stream->temperature, stream->temperature_loaded);
+    vg_calibrator__free(stream->calibrator);
     vg_base__release(stream->class_k);
     vg_stream_line__free(&stream->line);
     vg_set_line__free(&stream->sets);

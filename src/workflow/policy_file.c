@@ -5,6 +5,7 @@
  *     task, members, classes, class_names             what it was chosen for: other predictions are refused
  *     class_k                                         a k for every class, of which `k` is a multiple; absent: none
  *     temperature                                     numbers that logits are divided by first; absent: none
+ *     calibration_map                                 the map that predictions go through first; absent: none
  *     conventions                                     the switches of the measures (docs/measures.md)
  *     calibration                                     how it was chosen, as `vargate decide --json` tells it
  *     sentence                                        for a person
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrate/calibration.h"
 #include "formats/arrays.h"
 #include "formats/text_file.h"
 #include "workflow/decide.h"
@@ -114,12 +116,12 @@ vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *shown, bool
     if (calibrated) {
         if (policy->loaded && input->reading.temperature)
             return vg_base__fail(VG_ERR_ARGUMENT,
-                                 "--policy %s has a temperature of its own: --temperature does not go with it",
+                                 "--policy %s has a calibration of its own: --calibration-map does not go with it",
                                  policy->origin);
         input->reading.temperature = policy->temperature;
     } else if (policy->loaded && input->reading.temperature) {
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "--policy %s was chosen without a temperature: --temperature does not go with it",
+                             "--policy %s was chosen without a calibration: --calibration-map does not go with it",
                              policy->origin);
     }
     if (!policy->loaded)
@@ -184,8 +186,10 @@ vg_status vg_policy__remember(vg_policy_data *policy, vg_score_input *in) {
         VG_TRY(vg_base__alloc(&policy->class_k, policy->classes, sizeof *policy->class_k, "a k for every class"));
         memcpy(policy->class_k, in->options.class_k, policy->classes * sizeof *policy->class_k);
     }
-    if (in->temperature)
-        VG_TRY(temperature_text(&policy->given, in->temperature, in->options.temperature_count));
+    if (in->calibrator && in->calibrator->map)
+        VG_TRY(vg_calibration_map__text(&policy->given, in->calibrator->map));
+    else if (in->calibrator)
+        VG_TRY(temperature_text(&policy->given, in->calibrator->temperature, in->calibrator->count));
     return names ? copy_names(policy, names, in->layout.c) : VG_OK;
 }
 
@@ -231,13 +235,15 @@ static json_t *policy_json(const vg_policy_data *policy) {
 }
 
 static vg_status put_temperature(json_t *out, const char *text) {
-    double *values;
-    size_t count;
-    bool loaded;
-    VG_TRY(vg_temperature__read(&values, &count, &loaded, text));
-    if (values)
-        vg_json__put(out, "temperature", vg_json__numbers(values, count));
-    vg_temperature__free(values, loaded);
+    vg_calibrator *calibrator;
+    if (text && *text == '{') {
+        vg_json__put(out, "calibration_map", json_loads(text, 0, NULL));
+        return VG_OK;
+    }
+    VG_TRY(vg_calibrator__read(&calibrator, text));
+    if (calibrator)
+        vg_json__put(out, "temperature", vg_json__numbers(calibrator->temperature, calibrator->count));
+    vg_calibrator__free(calibrator);
     return VG_OK;
 }
 
@@ -397,6 +403,11 @@ static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *p
         VG_TRY(read_names(policy, names, path));
     if (json_array_size(temperature) > 0)
         VG_TRY(read_temperature(policy, temperature, path));
+    const json_t *map = json_object_get(root, "calibration_map");
+    if (json_is_object(map)) {
+        VG_TRY(vg_json__text(&policy->temperature, json_deep_copy(map)));
+        policy->items[0].calibrated = true;
+    }
     const json_t *class_k = json_object_get(root, "class_k");
     if (class_k && json_array_size(class_k) != policy->classes)
         return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", path,

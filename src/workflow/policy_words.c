@@ -23,6 +23,8 @@ static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *p
     used = (size_t)snprintf(out, VG_POLICY_SENTENCE, "%s", kept);
     if (p->temperature)
         used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ", of logits divided by %.80s", p->temperature);
+    else if (policy->temperature && *policy->temperature == '{')
+        used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ", of predictions at the policy's calibration map");
     if (s->rows > 0)
         used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ": %.2f %% of the validation %s are kept",
                                  100 * s->coverage, unit);
@@ -42,7 +44,7 @@ void vg_policy__words(vg_policy_data *policy) {
         (size_t)(p->by_rule ? snprintf(policy->again, sizeof policy->again, "-k %s", value)
                             : snprintf(policy->again, sizeof policy->again, "--by %s --threshold %s", p->name, value));
     if (p->temperature)
-        snprintf(policy->again + used, sizeof policy->again - used, " --temperature %.400s", p->temperature);
+        snprintf(policy->again + used, sizeof policy->again - used, " --calibration-map %.400s", p->temperature);
     write_sentence(policy->sentence, policy, value);
     p->sentence = policy->sentence;
     p->again = policy->again;

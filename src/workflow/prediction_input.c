@@ -71,19 +71,34 @@ static vg_status open_predictions(vg_score_input *in, const vg_input_options *op
     return VG_OK;
 }
 
-static vg_status read_temperatures(vg_score_input *in, const vg_input_options *options) {
-    size_t count;
-    VG_TRY(vg_temperature__read(&in->temperature, &count, &in->temperature_loaded, options->temperature));
-    if (!in->temperature)
+static vg_status refuse_normalised(const vg_score_input *in) {
+    return vg_base__fail(VG_ERR_DATA,
+                         "%s: holds probabilities (rows within [0, 1] that sum to 1), not logits: leave out --logits",
+                         in->path);
+}
+
+vg_status vg_score_input__check_logits(const vg_score_input *in) {
+    return in->called_logits && vg_score_input__normalised(in) ? refuse_normalised(in) : VG_OK;
+}
+
+vg_status vg_score_input__calibrate(vg_score_input *in, const vg_input_options *options) {
+    VG_TRY(vg_calibrator__read(&in->calibrator, options->temperature));
+    vg_calibrator *c = in->calibrator;
+    if (!c)
         return VG_OK;
-    if (!in->logits)
-        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature, or a policy's, applies to logits; %s holds probabilities",
-                             in->path);
-    if (count != 1 && count != in->layout.m)
-        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature: %zu values for %zu members; give 1 or %zu", count,
-                             in->layout.m, in->layout.m);
-    in->options.temperature = in->temperature;
-    in->options.temperature_count = count;
+    VG_TRY(vg_calibrator__check(c, &in->layout, in->logits, in->path));
+    if (c->temperature) {
+        in->options.temperature = c->temperature;
+        in->options.temperature_count = c->count;
+        return VG_OK;
+    }
+    VG_TRY(vg_score_input__check_logits(in));
+    c->logits = in->logits;
+    c->threads = in->options.threads;
+    in->logits = in->called_logits = false;
+    in->options.logits = 0;
+    if (in->file)
+        vg_prediction_file__map_blocks(in->file, vg_calibrator__map, c);
     return VG_OK;
 }
 
@@ -227,7 +242,7 @@ vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options
 static vg_status open_parts(vg_score_input *in, const vg_input_options *options, const char *labels, bool maps) {
     VG_TRY(vg_score_input__settings(&in->options, options));
     VG_TRY(open_predictions(in, options, labels == vg_score_labels_if_any));
-    VG_TRY(read_temperatures(in, options));
+    VG_TRY(vg_score_input__calibrate(in, options));
     VG_TRY(vg_score_input__gates(in, options));
     VG_TRY(maps ? open_maps(in, options, labels) : read_labels(in, options, labels));
     if (!options->axes && vg_prediction_file__notice(in->file))
@@ -311,7 +326,7 @@ void vg_score_input__close(vg_score_input *in) {
     vg_base__release(in->block_left);
     vg_prediction_file_close(in->file);
     free(in->streamed);
-    vg_temperature__free(in->temperature, in->temperature_loaded);
+    vg_calibrator__free(in->calibrator);
     vg_base__release(in->class_k);
     *in = (vg_score_input){0};
 }

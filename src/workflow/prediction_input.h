@@ -3,10 +3,13 @@
 #define VG_WORKFLOW_PREDICTION_INPUT_H
 
 #include "formats/prediction_file.h"
+#include "vargate/calibrate.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
 #include "workflow/row_names.h"
 #include "workflow/score_fields.h"
+
+typedef struct vg_calibrator vg_calibrator;
 
 /* Blocks of predictions that are computed on the way instead of being read from a file. */
 typedef struct vg_block_source {
@@ -40,8 +43,7 @@ typedef struct vg_score_input {
     const char *const *class_names, *const *ids;
     const size_t *sample_numbers;
     char *streamed; /* the bytes of a text format on standard input; the file borrows them */
-    double *temperature;
-    bool temperature_loaded;
+    vg_calibrator *calibrator; /* NULL: none */
     double *class_k; /* read from a file; options.class_k points to it */
 } vg_score_input;
 
@@ -83,6 +85,11 @@ vg_field_set vg_score_input__compared(const vg_score_input *in);
 vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in);
 /* Whether the first rows of the file are all distributions, as probabilities are and logits hardly ever. */
 bool vg_score_input__normalised(const vg_score_input *in);
+/* Reads options->temperature, checks it against the input and sets it to work: temperatures in in->options, a map on
+ * every block, which makes the input one of probabilities. */
+vg_status vg_score_input__calibrate(vg_score_input *in, const vg_input_options *options);
+/* VG_ERR_DATA where an option says logits and the rows are distributions. */
+vg_status vg_score_input__check_logits(const vg_score_input *in);
 /* VG_ERR_DATA with a message that names what to give when there are no labels. */
 vg_status vg_score_input__need_labels(const vg_score_input *in);
 
@@ -92,8 +99,25 @@ vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options
 /* Reads options->class_k and checks a k for every class against the input's layout. */
 vg_status vg_score_input__gates(vg_score_input *in, const vg_input_options *options);
 
-/* A temperature as text (see vg_input_options) becomes numbers; *out is NULL when there is none. */
-vg_status vg_temperature__read(double **out, size_t *count, bool *loaded, const char *text);
-void vg_temperature__free(double *temperature, bool loaded);
+/* What a calibration is given as: temperatures, which the scorer divides logits by, or a map, which makes
+ * probabilities of every block before it is scored. */
+struct vg_calibrator {
+    double *temperature; /* count; NULL: none */
+    size_t count;
+    vg_calibration_map *map; /* NULL: none */
+    bool logits;             /* the blocks that it maps hold logits */
+    unsigned threads;
+    double *room; /* a mapped block */
+    size_t room_size;
+};
+/* From text (see vg_input_options): numbers, the name of a file or, from "{" on, the text of a map. *out is NULL when
+ * there is none. */
+vg_status vg_calibrator__read(vg_calibrator **out, const char *text);
+void vg_calibrator__free(vg_calibrator *calibrator);
+/* VG_ERR_DATA or VG_ERR_ARGUMENT unless it is for such predictions. */
+vg_status vg_calibrator__check(const vg_calibrator *calibrator, const vg_score_layout *layout, bool logits,
+                               const char *path);
+/* Replaces a view by what the map makes of it; a vg_block_map_fn. */
+vg_status vg_calibrator__map(void *calibrator, vg_predictions *view);
 
 #endif

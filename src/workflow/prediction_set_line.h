@@ -8,7 +8,8 @@
 typedef struct vg_set_line {
     vg_sets_data *sets; /* borrowed */
     vg_set_places places;
-    uint32_t *order; /* C, scratch */
+    uint32_t *order;         /* C, scratch */
+    vg_calibration_map *map; /* NULL: none */
 } vg_set_line;
 
 /* VG_ERR_ARGUMENT for thresholds by group, because a line has no group. */

@@ -41,14 +41,7 @@ static vg_status take_labels(vg_score_input *in, vg_prediction *p) {
 }
 
 static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_options *options) {
-    size_t count;
     VG_TRY(vg_score_input__settings(&in->options, options));
-    VG_TRY(vg_temperature__read(&in->temperature, &count, &in->temperature_loaded, options->temperature));
-    if (in->temperature && count != 1 && count != p->members)
-        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature: %zu values for %zu members; give 1 or %zu", count,
-                             p->members, p->members);
-    in->options.temperature = in->temperature;
-    in->options.temperature_count = in->temperature ? count : 0;
     in->options.logits = 1;
     in->options.device = device_of(p);
     in->options.threads = p->options.threads;
@@ -57,6 +50,11 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
     in->ids = p->id_names;
     in->sample_numbers = p->indices;
     in->layout = (vg_score_layout){p->n, p->members, p->classes, in->options.k_count, in->options.k, false, NULL};
+    VG_TRY(vg_score_input__calibrate(in, options));
+    if (in->calibrator && in->calibrator->map && p->on_device) { /* maps work on the host's memory */
+        p->on_device = false;
+        p->blocks.most = VG_PREDICTION_CHUNK;
+    }
     VG_TRY(vg_score_input__gates(in, options));
     return take_labels(in, p);
 }

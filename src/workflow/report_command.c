@@ -83,7 +83,7 @@ static void append_reading(line *l, const vg_input_options *reading) {
     append_option(l, "--format", reading->format);
     append_option(l, "--labels", reading->labels);
     append_columns(l, reading);
-    append_option(l, "--temperature", reading->temperature);
+    append_option(l, "--calibration-map", reading->temperature);
     append_option(l, "--class-k", reading->class_k);
     if (!reading->scoring)
         return;
@@ -164,7 +164,7 @@ vg_status vg_report_command__again(char **out, const char *path, const vg_input_
     append_option(&l, "--format", reading->format);
     append_columns(&l, reading);
     if (!saved) {
-        append_option(&l, "--temperature", reading->temperature);
+        append_option(&l, "--calibration-map", reading->temperature);
         append_option(&l, "--class-k", reading->class_k);
     }
     if (!saved && reading->scoring)

@@ -275,7 +275,9 @@ static void describe(page_data *page) {
     if (page->has_recipe)
         snprintf(page->ensemble, sizeof page->ensemble, "%s, %s", kinds[page->recipe.ensemble], page->recipe.network);
     if (temperature && !page->subject.is_scores)
-        snprintf(page->note, sizeof page->note, "calibrated: logits divided by %.200s", base_name(temperature));
+        snprintf(page->note, sizeof page->note, "calibrated%s by %.200s",
+                 strspn(temperature, "0123456789.,eE+-") == strlen(temperature) ? ": logits divided" : "",
+                 base_name(temperature));
     else if (page->other)
         snprintf(page->note, sizeof page->note, "as trained, before calibration; calibrated figures beside them");
 }

@@ -25,6 +25,8 @@ static vg_status run_block(vg_score_input *in, vg_scorer *scorer, const vg_score
                       : vg_prediction_file_block(in->file, first, rows, &view));
     VG_TRY(vg_score_input__read_block(in, first, rows));
     vg_scorer__set_left_out(scorer, in->ignore ? in->block_left : NULL);
+    if (in->source && in->calibrator && in->calibrator->map)
+        VG_TRY(vg_calibrator__map(in->calibrator, &view));
     if (sink->place)
         sink->place(sink->context, first, &places);
     vg_status status = vg_scorer_feed(scorer, &places, &view, &feed);
@@ -72,10 +74,7 @@ static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score
 vg_status vg_score_pass__run(vg_score_input *in, vg_field_set set, const vg_score_sink *sink,
                              vg_score_summary *summary) {
     vg_scorer *scorer;
-    if (in->called_logits && vg_score_input__normalised(in))
-        return vg_base__fail(
-            VG_ERR_DATA, "%s: holds probabilities (rows within [0, 1] that sum to 1), not logits: leave out --logits",
-            in->path);
+    VG_TRY(vg_score_input__check_logits(in));
     if (in->options.device == VG_SCORE_ON_AUTO && vg_device_scorer__available() != VG_OK)
         vg_job__note(in->job, "%s; scoring on the CPU", vg_error_message());
     VG_TRY(vg_scorer_new(&scorer, in->layout.m, in->layout.c, &in->options));

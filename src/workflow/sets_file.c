@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "calibrate/calibration.h"
 #include "formats/arrays.h"
 #include "vargate/sets_file.h"
 #include "workflow/prediction_input.h"
@@ -113,6 +114,8 @@ static vg_status calibrate(vg_sets_data **out, const sets_request *r) {
         status = run_pass(*out, &f, NULL, block_rows(&f.in.layout));
     if (status == VG_OK)
         status = copy_names(*out, &f.in);
+    if (status == VG_OK && f.in.calibrator && f.in.calibrator->map)
+        status = vg_calibration_map__text(&(*out)->map, f.in.calibrator->map);
     close_input(&f);
     return status == VG_OK ? vg_sets__settle(*out) : status;
 }
@@ -209,8 +212,10 @@ static vg_status apply(vg_sets_data *s, const sets_request *r, const char *path)
         reading.labels = NULL;
     }
     vg_score_options scoring = s->scoring;
-    if (!r->own.calibration)
+    if (!r->own.calibration) {
         reading.scoring = &scoring;
+        reading.temperature = s->map;
+    }
     VG_TRY(open_input(&f, path, r, &reading, labels, s->shown.by == VG_SETS_BY_GROUP));
     vg_status status = make_sets(s, &f, r);
     close_input(&f);
@@ -244,7 +249,7 @@ static vg_status check(const sets_request *r, const char *path) {
                                                           : "--p-values goes with -o");
     if (r->sets.thresholds && (r->input.temperature || r->input.class_k))
         return vg_base__fail(VG_ERR_ARGUMENT, "--thresholds has its own temperature and k, or none: no %s goes with it",
-                             r->input.temperature ? "--temperature" : "--class-k");
+                             r->input.temperature ? "--calibration-map" : "--class-k");
     if (!path && own->output)
         return vg_base__fail(VG_ERR_ARGUMENT, "-o needs predictions to make sets for");
     if (own->save)

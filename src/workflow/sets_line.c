@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vargate/temperatures.h"
 #include "workflow/prediction_set_rows.h"
 
 vg_status vg_set_line__open(vg_set_line *l, vg_sets *sets) {
     size_t C = sets->classes;
     *l = (vg_set_line){.sets = vg_sets__data(sets), .places = VG_SET_PLACES_INIT};
     VG_TRY(vg_sets__settle(l->sets));
+    if (l->sets->map)
+        VG_TRY(vg_calibration_map_load(&l->map, l->sets->map));
     if (sets->by == VG_SETS_BY_GROUP)
         return vg_base__fail(VG_ERR_ARGUMENT, "--stdin-jsonl: the thresholds are by group, and a line has none");
     VG_TRY(vg_base__alloc(&l->places.mask, sets->alpha_count, vg_sets__mask_bytes(l->sets), "sets"));
@@ -28,6 +31,7 @@ void vg_set_line__free(vg_set_line *l) {
     vg_base__release(l->places.pred);
     vg_base__release(l->places.value);
     vg_base__release(l->order);
+    vg_free(l->map);
     *l = (vg_set_line){0};
 }
 
@@ -65,6 +69,8 @@ static json_t *set_json(const vg_set_line *l, size_t a) {
 char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
     const vg_sets *s = &l->sets->shown;
     vg_predictions view = vg_predictions_f64(from->values, 1, from->m, from->c);
+    if (l->map && !vg_stream_line__map(from, l->map))
+        return NULL;
     vg_sets__read_logits(l->sets, from->logits);
     if (vg_sets__feed(l->sets, &l->places, &view, NULL, NULL) != VG_OK) {
         explain(from, l->sets, &view, l->places.value);

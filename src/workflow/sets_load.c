@@ -8,6 +8,7 @@
 
 #include "workflow/decide_json.h"
 #include "workflow/json_build.h"
+#include "workflow/prediction_input.h"
 #include "workflow/prediction_set_text.h"
 
 static vg_status missing(const char *path, const char *key) {
@@ -162,6 +163,13 @@ static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path
         s->tunes_k_reg = s->tunes_k_reg || (word && strcmp(word, "k_reg") == 0);
     }
     VG_TRY(read_cells(s, json_object_get(root, "thresholds"), path));
+    const json_t *map = json_object_get(root, "calibration_map");
+    if (json_is_object(map))
+        VG_TRY(vg_json__text(&s->map, json_deep_copy(map)));
+    if (s->map) { /* what is scored are the probabilities that it makes */
+        s->map_logits = s->scoring.logits;
+        s->scoring.logits = 0;
+    }
     if (!names)
         return VG_OK;
     if (json_array_size(names) != s->shown.classes)
@@ -227,6 +235,21 @@ vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
 
 void vg_sets_free(vg_sets *sets) { vg_sets__free(vg_sets__data(sets)); }
 
+/* A block of the caller's through the map of a file of thresholds. */
+static vg_status feed_mapped(vg_sets_data *s, const vg_set_places *out, const vg_predictions *block,
+                             const int64_t *labels, const char *const *groups) {
+    vg_calibrator *calibrator;
+    vg_predictions view = *block;
+    VG_TRY(vg_calibrator__read(&calibrator, s->map));
+    calibrator->logits = s->map_logits;
+    calibrator->threads = s->scoring.threads;
+    vg_status status = vg_calibrator__map(calibrator, &view);
+    if (status == VG_OK)
+        status = vg_sets__feed(s, out, &view, labels, groups);
+    vg_calibrator__free(calibrator);
+    return status;
+}
+
 vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predictions *block, const int64_t *labels,
                        const char *const *groups) {
     static const vg_set_places none = VG_SET_PLACES_INIT;
@@ -235,7 +258,9 @@ vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predict
         return vg_base__fail(VG_ERR_ARGUMENT, "prediction sets need their object, which is NULL");
     if (out)
         VG_TRY(vg_base__take_options(&places, out, &none, sizeof places, "vg_set_places"));
-    VG_TRY(vg_sets__feed(vg_sets__data(sets), out ? &places : NULL, block, labels, groups));
+    vg_sets_data *s = vg_sets__data(sets);
+    VG_TRY(s->map && block ? feed_mapped(s, out ? &places : NULL, block, labels, groups)
+                           : vg_sets__feed(s, out ? &places : NULL, block, labels, groups));
     vg_sets__figure(vg_sets__data(sets));
     return VG_OK;
 }

@@ -158,6 +158,8 @@ static json_t *thresholds_document(const vg_sets_data *s) {
     }
     if (s->temperature)
         vg_json__put(out, "temperature", vg_json__numbers(s->temperature, s->scoring.temperature_count));
+    if (s->map)
+        vg_json__put(out, "calibration_map", json_loads(s->map, 0, NULL));
     if (s->class_k)
         vg_json__put(out, "class_k", vg_json__numbers(s->class_k, s->scoring.class_k_count));
     vg_json__put(out, "conventions", vg_conventions__json(&s->scoring));

@@ -5,6 +5,8 @@
  * which accepts what the fast one was too simple for, and says what is wrong with the rest. */
 #include "workflow/stream_line.h"
 
+#include "vargate/temperatures.h"
+
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -318,4 +320,14 @@ void vg_stream_line__free(vg_stream_line *line) {
     free(line->values);
     vg_answers__free(&line->answers);
     *line = (vg_stream_line){0};
+}
+
+bool vg_stream_line__map(vg_stream_line *line, const vg_calibration_map *map) {
+    vg_predictions view = vg_predictions_f64(line->values, 1, line->m, line->c);
+    if (vg_calibration_map_apply(line->values, NULL, NULL, map, &view, line->logits, 1) != VG_OK) {
+        snprintf(line->error, sizeof line->error, "%s", vg_error_message());
+        return false;
+    }
+    line->logits = false;
+    return true;
 }

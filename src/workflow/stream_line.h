@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "formats/answers.h"
+#include "vargate/calibrate.h"
 
 typedef struct vg_stream_line {
     char *id; /* the id as JSON text; "null" when there is none. Owned, reused */
@@ -22,6 +23,8 @@ typedef struct vg_stream_line {
 
 /* Reads a line of `length` bytes, text[length] = 0. False: see error; id is set where it could be told. */
 bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length);
+/* The values become the probabilities that a map makes of them. False: see error. */
+bool vg_stream_line__map(vg_stream_line *line, const vg_calibration_map *map);
 void vg_stream_line__free(vg_stream_line *line);
 
 #endif

@@ -1,8 +1,22 @@
-/* sort_body.h - the body of one sort, included by sort_keys.c once for each element type.
+/* sort_body.h - the body of one sort, included once for each element type that a file sorts. Internal.
  *
  * Adaptive bucket sort: the range of the keys at hand, not fixed digits, is cut into up to 2,048 buckets, each
  * sorted the same way until it is small enough for insertion. Two or three rounds for any spread of values met in
  * practice; at most 64 / 4 for any input. Before: SORT_NAME, SORT_TYPE, SORT_KEY(element). */
+#ifndef VG_BASE_SORT_BODY
+#define VG_BASE_SORT_BODY
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { SORT_BITS = 11, SORT_SMALL = 24 };
+
+static inline unsigned vg_sort__bits(uint64_t value) { /* value > 0 */
+    return 64u - (unsigned)__builtin_clzll(value);
+}
+#endif
 
 /* Insertion sort of `from` into `to` (which may be `from`). */
 static void SORT_NAME(insert)(SORT_TYPE *to, const SORT_TYPE *from, size_t n) {
@@ -26,7 +40,7 @@ static size_t SORT_NAME(scatter)(SORT_TYPE *from, SORT_TYPE *to, size_t n, size_
     }
     if (least == most)
         return 0;
-    unsigned range = bits_of(most - least), bits = bits_of(n) - 2;
+    unsigned range = vg_sort__bits(most - least), bits = vg_sort__bits(n) - 2;
     bits = bits > SORT_BITS ? SORT_BITS : bits;
     unsigned shift = range > bits ? range - bits : 0;
     size_t buckets = (size_t)((most - least) >> shift) + 1;

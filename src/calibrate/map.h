@@ -1,0 +1,94 @@
+/* map.h - calibration maps: what is fitted to rows of predictions, and what makes rows of probabilities of them.
+ * Internal to calibrate.
+ *
+ * A map is one block of memory. Of linear methods `linear` holds, for each of `count` maps, `width` numbers:
+ *     temperature [1/T]    vector [w: c][b: c]    dirichlet [W transposed: c x c][b: c], W transposed so that row j is
+ *                                                 what input class j adds to the outputs
+ * Of the others, class k of map i has the curve of points at[i c + k] .. at[i c + k + 1] - 1:
+ *     isotonic    (x, low): linear between the points, constant outside
+ *     histogram   x: upper edges of the bins, low: their values; a value above the last edge is in the last bin
+ *     venn-abers  x: scores; low: p0 from x on (0 before the first); high: p1 up to x (1 after the last) */
+#ifndef VG_CALIBRATE_MAP_H
+#define VG_CALIBRATE_MAP_H
+
+#include "base/base.h"
+#include "calibrate/calibration.h"
+#include "calibrate/newton_cg.h"
+#include "calibrate/softmax_rows.h"
+#include "vargate/calibrate.h"
+
+struct vg_calibration_map {
+    vg_calibration_method method;
+    bool mean, probabilities;       /* of the mean over members; fitted to probabilities */
+    size_t members, classes, count; /* members of the predictions that it was fitted to (0: any); 1 or M maps */
+    size_t width;
+    double *linear;
+    size_t *at;
+    double *x, *low, *high;
+};
+
+#define VG_MAP_FLOOR 1e-12 /* of a probability whose logarithm is taken, in maps and in the NLL of what they give */
+
+bool vg_calibration_method__linear(vg_calibration_method method);
+size_t vg_calibration_map__width(vg_calibration_method method, size_t c);
+/* Room for a map with `points` curve points in all; what `out` says of it is copied from `like`. */
+vg_status vg_calibration_map__new(vg_calibration_map **out, const vg_calibration_map *like, size_t points);
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* Row (row, m) of a view as doubles; checked to be finite logits or a distribution. `number`: the sample's, in
+ * messages. */
+vg_status vg_map__read_row(double *to, const vg_predictions *view, size_t row, size_t m, bool logits, size_t number);
+/* to[c]: what a linear map works on, of a row of logits or probabilities. */
+void vg_map__features(double *to, const double *row, size_t c, bool logits, vg_calibration_method method,
+                      const vg_softmax_kernels *kernels);
+/* u[c]: the logits that a linear map gives to features f. */
+void vg_map__linear(double *u, const double *f, const double *linear, vg_calibration_method method, size_t c,
+                    const vg_softmax_kernels *kernels);
+/* A row to probabilities, softmax of logits. to may be row. False where it is not finite. */
+bool vg_map__probabilities(double *to, const double *row, size_t c, bool logits, const vg_softmax_kernels *kernels);
+/* The members of one sample, rows[m][c], logits or probabilities, to probabilities at the map, in place.
+ * scratch: 3 c. low, high: NULL, or c each (vg_calibration_map_apply). */
+void vg_map__sample(double *rows, size_t m, const vg_calibration_map *map, bool logits, double *scratch, double *low,
+                    double *high);
+
+/* --- fits --------------------------------------------------------------------------------------------------------- */
+/* The rows that one map is fitted to: row take[i] of the inputs [..][c], with label y[i]. */
+typedef struct vg_map_rows {
+    const size_t *take;
+    const int64_t *y;
+    size_t count, c;
+    vg_pool *pool;
+    size_t done, total; /* fits before this one, and in all, for progress */
+} vg_map_rows;
+
+/* Moves linear[width] to the minimiser. features: row take[i] of f. */
+vg_status vg_map__fit_linear(vg_map_fit *out, double *linear, const double *f, const vg_map_rows *rows,
+                             const vg_calibrate_options *options);
+
+/* One class's curve as it is fitted; arrays of `room` points. */
+typedef struct vg_curve {
+    size_t count;
+    double *x, *low, *high;
+} vg_curve;
+/* A score and whether its label is the class; `groups` of equal scores after grouping. */
+typedef struct vg_scored {
+    uint64_t key;         /* bits of the score, >= 0 */
+    uint32_t hits, count; /* of the group */
+} vg_scored;
+double vg_scored__value(const vg_scored *s);
+/* curve->x .. have room for `groups` points, of histogram `map_bins`. */
+void vg_curve__isotonic(vg_curve *out, const vg_scored *groups, size_t count, double *scratch);
+void vg_curve__histogram(vg_curve *out, const vg_scored *groups, size_t count, unsigned bins, bool equal_mass);
+/* scratch: 6 (count + 2) */
+void vg_curve__venn_abers(vg_curve *out, const vg_scored *groups, size_t count, double *scratch);
+/* Curves of all classes, appended to curves[c]: allocated, released with vg_base__release(curves[k].x). */
+vg_status vg_map__fit_curves(vg_curve *curves, const double *p, const vg_map_rows *rows,
+                             const vg_calibrate_options *options);
+
+/* Fits maps in place of temperatures (map_fit.c): the whole of vg_calibrate_blocks for them. */
+struct vg_logits;
+/* The options of maps, checked; VG_ERR_ARGUMENT names the one that is wrong. */
+vg_status vg_calibrate__check_method(const vg_calibrate_options *options);
+vg_status vg_calibrate__maps(vg_calibration **out, struct vg_logits *logits, const vg_calibrate_options *options);
+
+#endif
