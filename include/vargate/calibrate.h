@@ -45,6 +45,7 @@ typedef enum vg_solver { VG_SOLVER_NEWTON = 0, VG_SOLVER_BAYES = 1, VG_SOLVER_BO
  *     histogram     f_c(p_c), divided by their sum        f_c: the share of class c among the samples of a bin
  *     venn-abers    p1 / (1 - p0 + p1), by their sum      p0, p1: isotonic values at p_c with the sample itself added
  *                                                         as a miss, as a hit; for two classes an interval
+ * Of two classes the second one's curve decides, and the first has the rest.
  * vector and dirichlet are convex: Newton steps by conjugate gradients, converged as vg_map_fit says; isotonic,
  * histogram and venn-abers are exact. Every class needs a sample. docs/calibration.md compares them. */
 typedef enum vg_calibration_method {

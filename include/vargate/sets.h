@@ -76,9 +76,12 @@ typedef struct vg_sets_options {
     const vg_score_options *scoring;
     const char *thresholds; /* a file of thresholds to apply: score, by, alphas, gate and what follows are then the
                                file's, `scoring` says how predictions are read. NULL: calibrate */
+    /* A map that blocks of vg_sets_feed go through first: a source of vg_calibration_map_load. NULL: none */
+    const char *calibration_map;
 } vg_sets_options;
 #define VG_SETS_OPTIONS_INIT                                                                                           \
-    {sizeof(vg_sets_options), VG_SET_LAC, VG_SETS_BY_NONE, NULL, 0, NAN, NAN, NAN, 0.2, 0, -1, 1, 0.95, 0, NULL, NULL}
+    {sizeof(vg_sets_options), VG_SET_LAC, VG_SETS_BY_NONE, NULL, 0, NAN, NAN, NAN, 0.2, 0, -1, 1, 0.95, 0, NULL, NULL, \
+     NULL}
 
 /* Sets of low to high classes, and how often they held the label. */
 typedef struct vg_set_stratum {

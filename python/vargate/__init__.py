@@ -13,6 +13,7 @@ from . import plots
 from ._distribution import warn_of_the_other as _warn_of_the_other
 from ._doctor import Finding, doctor
 from ._jobs import Progress
+from ._maps import CalibrationMap
 from ._measures import MeasureInfo, measures
 from ._native import lib as _lib
 from ._predictions import Predictions, load
@@ -46,6 +47,7 @@ def cpu_tier() -> str:
 __all__ = [
     "AurocComparison",
     "Calibration",
+    "CalibrationMap",
     "Conformal",
     "EpochFigures",
     "Evaluation",

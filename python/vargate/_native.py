@@ -13,7 +13,7 @@ import os
 import re
 import signal
 import threading
-from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_size_t, c_uint32, c_ulonglong, c_void_p
+from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint32, c_ulonglong, c_void_p
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -141,6 +141,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_sets_free": (None, [POINTER(_sets_structs.Sets)]),
     "vg_sets_feed": (c_int, [POINTER(_sets_structs.Sets), POINTER(_sets_structs.SetPlaces), _P, _P, _P]),
     "vg_sets_text": (c_int, [POINTER(_P), POINTER(_sets_structs.Sets), c_int]),
+    "vg_calibration_map_load": (c_int, [POINTER(_P), c_char_p]),
+    "vg_calibration_map_apply": (c_int, [_P, _P, _P, _P, POINTER(_structs.Predictions), c_int, c_uint]),
     "vg_temperatures_load": (c_int, [POINTER(_D), POINTER(c_size_t), c_char_p]),
     "vg_writer_open": (c_int, [POINTER(_P), c_char_p]),
     "vg_writer_array": (c_int, [_P, c_char_p, c_int, c_size_t, POINTER(c_size_t), _P]),

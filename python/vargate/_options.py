@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsFloat, TypedDi
 
 from . import _native
 from ._arrays import Array, reals, whole
+from ._maps import CalibrationMap, find_map
 from ._measures import FILE_ORDER, GATED, GROUPS, OF_LOGITS, ScorePlaces
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "compared",
     "measure_names",
     "read_files",
+    "rename_map",
     "resolve",
     "resolve_all",
     "show_options",
@@ -59,7 +61,7 @@ class _HasTemperatures(Protocol):
     def temperatures(self) -> Any: ...
 
 
-Temperature = Union[float, Sequence[float], Array, "os.PathLike[str]", str, _HasTemperatures, None]
+Temperature = Union[float, Sequence[float], Array, "os.PathLike[str]", str, _HasTemperatures, CalibrationMap, None]
 
 
 class _HasGates(Protocol):
@@ -75,6 +77,7 @@ class DecisionOptions(TypedDict, total=False):
 
     logits: bool
     temperature: Temperature
+    calibration_map: Temperature
     class_k: ClassGates
     preset: Preset
     axes: Axes | None
@@ -184,6 +187,14 @@ def temperatures(temperature: Temperature) -> tuple[float, ...]:
     """Temperatures from a number, several, a result of calibrate, or the path of a temps.json. () for None."""
     if temperature is None:
         return ()
+    found = find_map(temperature)
+    if found is not None:
+        raise ValueError(
+            f"a {found.method} map is not taken here: pass what it makes of the predictions, "
+            "vargate.CalibrationMap(...).apply(p)"
+        )
+    if isinstance(temperature, CalibrationMap):
+        return tuple(float(t) for t in json.loads(temperature._text)["temperatures"])
     if isinstance(temperature, (str, os.PathLike)):
         values, count = POINTER(c_double)(), c_size_t()
         _native.check(_native.lib.vg_temperatures_load(byref(values), byref(count), os.fsencode(temperature)))
@@ -210,9 +221,22 @@ def class_gates(class_k: ClassGates) -> tuple[float, ...]:
 
 def read_files(options: dict[str, Any]) -> None:
     """Replaces files among the options by what they hold: they may be gone, or changed, when it is needed again."""
+    rename_map(options)
+    found = find_map(options.get("temperature"))
+    if found is not None:
+        options["temperature"] = found
     for name, read in (("temperature", temperatures), ("class_k", class_gates)):
-        if options.get(name) is not None:
+        if options.get(name) is not None and options[name] is not found:
             options[name] = read(options[name]) or None
+
+
+def rename_map(options: dict[str, Any]) -> None:
+    """`calibration_map` under its older name, `temperature`."""
+    if options.get("calibration_map") is not None:
+        if options.get("temperature") is not None:
+            raise TypeError("calibration_map and temperature are the same option: give one of them")
+        options["temperature"] = options["calibration_map"]
+    options.pop("calibration_map", None)
 
 
 class Resolved:
@@ -310,6 +334,7 @@ DEFAULTS: dict[str, Any] = {
 def resolve(*, interruptible: bool = False, **options: Unpack[ThreadedOptions]) -> Resolved:
     """The library's options for these keyword arguments (see `vargate.score`)."""
     o: dict[str, Any] = {**DEFAULTS, **options}
+    rename_map(o)
     if len(o) > len(DEFAULTS):
         unknown = ", ".join(repr(name) for name in o if name not in DEFAULTS)
         raise TypeError(f"unexpected keyword argument {unknown}, expected some of {', '.join(DEFAULTS)}")

@@ -378,7 +378,7 @@ def _load(place: Path, labels: Any, reading: ReadingOptions) -> Scores | Predict
     if place.suffix.lower() == ".json":
         text = place.read_text(encoding="utf-8")
         held = json.loads(text)
-        if isinstance(held, dict) and "temperatures" in held and "nll_before" in held:
+        if isinstance(held, dict) and ("temperatures" in held or "maps" in held) and "nll_before" in held:
             return _from_text(text)
     if place.suffix.lower() in (".npz", ".safetensors", ".csv", ".jsonl"):
         found = _holds_scores(place)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _native
 from ._allocate import allocate
 from ._arrays import Array, Shape, as_ids, as_labels, as_names, predictions, refuse_probabilities, wide_table
+from ._maps import take_map
 from ._measures import SCORE_INDEX, ScorePlaces
 from ._options import (
     Axes,
@@ -26,6 +27,7 @@ from ._options import (
     Sigma,
     Temperature,
     measure_names,
+    rename_map,
     resolve_all,
 )
 from ._sites import Sites, as_sites, flat_labels
@@ -122,12 +124,27 @@ def _from_file(path: str | os.PathLike[str], axes: Any, logits: bool, multilabel
     return Predictions(path, axes=axes, logits=True if logits else None, multilabel=multilabel)
 
 
+def _mapped(
+    p: Any, logits: bool, temperature: Any, calibration_map: Any, axes: Any, multilabel: bool, threads: int | None
+) -> tuple[Any, bool, Any, Any]:
+    """What a calibration map makes of `p`; temperatures are left to the scorer."""
+    how = {"temperature": temperature, "calibration_map": calibration_map, "logits": logits, "multilabel": multilabel}
+    rename_map(how)
+    found, was_logits = take_map(how)
+    if found is None:
+        return p, logits, how["temperature"], axes
+    if set("HWD") & set(axes or ""):
+        raise ValueError("a calibration map takes arrays (N, M, C): score images from a file, or map their pixels first")
+    return found.apply(p, logits=was_logits, axes=axes, threads=threads), False, None, "NMC"
+
+
 def score(
     p: Any,
     *,
     k: Gates = (1.0, 2.0, 3.0),
     logits: bool = False,
     temperature: Temperature = None,
+    calibration_map: Temperature = None,
     class_k: ClassGates = None,
     labels: Any = None,
     preset: Preset = "paper",
@@ -161,6 +178,9 @@ def score(
         `p` holds logits.
     temperature : float, sequence, Calibration or path, optional
         Divides logits: one temperature or one a member, a result of `calibrate`, or the file it wrote.
+    calibration_map : Calibration, CalibrationMap or path, optional
+        The same option under the name that fits all methods of `calibrate`. A map of another method than temperature
+        makes probabilities of `p` before it is scored.
     class_k : sequence of C floats, GateFit or path, optional
         A k for every class (multilabel: for every label), a result of `fit_k`, or the file it wrote: at setting k class
         c is gated with ``k * class_k[c]``, and the rule compares with the k of its two classes. ``k=1`` takes them as
@@ -235,6 +255,8 @@ def score(
         labels = found.labels if labels is None else labels
         classes = found.classes if classes is None else classes
         ids = found.ids if ids is None else ids
+    if calibration_map is not None or temperature is not None:
+        p, logits, temperature, axes = _mapped(p, logits, temperature, calibration_map, axes, multilabel, threads)
     sites = None if axes is None and type(p) is np.ndarray else as_sites(p, axes)  # the usual case costs nothing
     if sites is None:
         view, owner = predictions(p, axes, settled=labels is not None)

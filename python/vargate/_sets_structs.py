@@ -39,6 +39,7 @@ class SetsOptions(Structure):
         ("p_values", c_int),
         ("scoring", POINTER(ScoreOptions)),
         ("thresholds", c_char_p),
+        ("calibration_map", c_char_p),
     ]
 
 
@@ -89,4 +90,4 @@ class SetPlaces(Structure):
     ]
 
 
-SIZES: dict[type[Structure], int] = {SetsOptions: 112, Sets: 200, SetPlaces: 48}
+SIZES: dict[type[Structure], int] = {SetsOptions: 120, Sets: 200, SetPlaces: 48}

@@ -247,6 +247,13 @@ class CalibrateOptions(Structure):
         ("threads", c_uint),
         ("progress", ProgressFn),
         ("progress_context", c_void_p),
+        ("method", c_int),
+        ("mean", c_int),
+        ("probabilities", c_int),
+        ("map_bins", c_uint),
+        ("equal_mass", c_int),
+        ("off_diagonal", c_double),
+        ("intercept", c_double),
     ]
 
 
@@ -278,6 +285,6 @@ SIZES: dict[type[Structure], int] = {
     Tree: 72,
     Verdict: 480,
     MeasureInfo: 40,
-    CalibrateOptions: 96,
+    CalibrateOptions: 136,
     FitKOptions: 72,
 }

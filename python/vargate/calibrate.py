@@ -1,4 +1,4 @@
-"""`calibrate`: temperatures fitted to validation logits."""
+"""`calibrate`: temperatures or other calibration maps fitted to validation predictions."""
 
 from __future__ import annotations
 
@@ -21,19 +21,29 @@ from ._sites import as_sites, flat_labels
 __all__ = ["Calibration", "calibrate"]
 
 SOLVERS = ("newton", "bayes", "both")
+METHODS = ("temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers")
+Method = Literal["temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers"]
 _ITEM_SIZES = {_native.F32: 4, _native.F64: 8, _native.F16: 2, _native.BF16: 2}
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Document):
-    """Fitted temperatures and what they do to the validation data.
+    """Fitted temperatures, or maps of another method, and what they do to the validation data.
 
     Attributes
     ----------
-    temperatures : ndarray (1,) or (M,) float64
-        One for all members, or one a member. Every function with `temperature` takes the whole object.
-    solver : str
-    shared : bool
+    temperatures : ndarray (1,) or (M,) float64, or None
+        One for all members, or one a member; None where `maps` are the answer. Every function with `temperature` or
+        `calibration_map` takes the whole object.
+    method : str
+    solver : str or None
+        Of temperatures.
+    shared, mean : bool
+        One for all members; of the mean over members.
+    maps : list of dict or None
+        The numbers of every map, as ``vargate calibrate --json`` prints them.
+    fits : list of dict or None
+        How the fit of each map ended: ``loss``, ``gradient``, ``iterations``, ``converged``.
     samples, members, classes, bins : int
     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after : float
         Of the mean distribution, at T = 1 and at `temperatures`.
@@ -44,15 +54,18 @@ class Calibration(Document):
     gap : dict or None
         How far the two are apart, when both ran; in log T None where no minimiser lies inside the range.
     held_out : dict or None
-        ``nll``, ``ece``, ``accuracy`` and ``member_``... of every sample at temperatures fitted without it: what to
-        expect of new data, to be compared with the ``_before`` figures.
+        ``nll``, ``ece``, ``accuracy`` and ``member_``... of every sample at temperatures, or a map, fitted without it:
+        what to expect of new data, to be compared with the ``_before`` figures; ``nll_change_low``, ``_high`` and
+        ``ece_change_low``, ``_high`` are 95 % intervals of the change.
     warning : str
         What `calibrate` warned of; empty when there was nothing.
     """
 
-    temperatures: npt.NDArray[np.float64]
-    solver: str
+    temperatures: npt.NDArray[np.float64] | None
+    method: str
+    solver: str | None
     shared: bool
+    mean: bool
     samples: int
     members: int
     classes: int
@@ -69,11 +82,17 @@ class Calibration(Document):
     gap: Mapping[str, float | None] | None
     held_out: Mapping[str, float] | None
     warning: str
+    maps: list[dict[str, Any]] | None
+    fits: list[dict[str, Any]] | None
     _text: str
 
     def __repr__(self) -> str:
         t = self.temperatures
-        shown = f"T = {t[0]:.4g}" if len(t) == 1 else f"T = {t.min():.4g} .. {t.max():.4g} of {len(t)} members"
+        if t is None:
+            whose = "the mean" if self.mean else "all members" if self.shared else f"{self.members} members"
+            shown = f"{self.method} of {whose}"
+        else:
+            shown = f"T = {t[0]:.4g}" if len(t) == 1 else f"T = {t.min():.4g} .. {t.max():.4g} of {len(t)} members"
         nll, ece = (
             f"NLL {self.nll_before:.4g} -> {self.nll_after:.4g}",
             f"ECE {self.ece_before:.4g} -> {self.ece_after:.4g}",
@@ -85,8 +104,15 @@ def calibrate(
     logits: Any,
     labels: Any,
     *,
+    method: Method = "temperature",
     solver: Literal["newton", "bayes", "both"] = "newton",
     shared: bool = False,
+    mean: bool = False,
+    probabilities: bool = False,
+    map_bins: int = 15,
+    equal_mass: bool = False,
+    off_diagonal: float = 1e-3,
+    intercept: float = 1e-3,
     evaluations: int = 50,
     initial: int = 10,
     seed: int = 0,
@@ -97,18 +123,28 @@ def calibrate(
     axes: Axes | None = None,
     threads: int | None = None,
 ) -> Calibration:
-    """Temperatures that make ``softmax(z / T)`` as likely as possible on held-out labels.
+    """Temperatures, or other maps, that make predictions as likely as possible on held-out labels.
 
     Parameters
     ----------
     logits : array_like (N, M, C), or (N, C) for one member
-        Validation logits, every one finite.
+        Validation logits, every one finite; with ``probabilities=True`` probabilities.
     labels : array_like (N,) of int
-        True classes.
+        True classes. All methods but temperature need a sample of every class.
+    method : {"temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers"}
+        What is fitted; docs/calibration.md has the formulas and compares them.
+    mean : bool
+        One map, of the mean over members, in place of one a member; members follow it.
+    probabilities : bool
+        The input holds probabilities. A temperature then needs ``mean=True``.
+    map_bins, equal_mass
+        Of ``"histogram"``: bins of each class, and whether they hold equal numbers of samples.
+    off_diagonal, intercept : float
+        Of ``"dirichlet"``: penalties on the mean squares of the entries off the diagonal and of the biases.
     solver : {"newton", "bayes", "both"}
         The exact minimiser, the paper's Gaussian-process search, or both and their gap.
     shared : bool
-        One temperature for all members, as for Monte Carlo dropout, instead of one a member.
+        One temperature or map for all members, as for Monte Carlo dropout, instead of one a member.
     evaluations, initial, seed : int
         Of the search: evaluations of the loss, how many of them before it is guided, its random draws.
     bins : int
@@ -146,7 +182,8 @@ def calibrate(
         logits, labels, axes = sites.packed(), flat_labels(labels, sites), "NMC"
     view, owner = predictions(logits, axes, "logits", settled=True)
     packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
-    refuse_probabilities(view, "logits", "pass the logits, or the logarithms of the probabilities")
+    if not probabilities:
+        refuse_probabilities(view, "logits", "pass the logits, or the logarithms of the probabilities")
     o = _native.CalibrateOptions(
         _native.size(_native.CalibrateOptions),
         choice("solver", solver, SOLVERS),
@@ -163,6 +200,13 @@ def calibrate(
         thread_count(threads),
         _native.progress,
         None,
+        choice("method", method, METHODS),
+        bool(mean),
+        bool(probabilities),
+        whole(map_bins, "map_bins", 1, 10000),
+        bool(equal_mass),
+        off_diagonal,
+        intercept,
     )
     fit, text = c_void_p(), c_void_p()
     row = view.stride_n * _ITEM_SIZES[view.dtype]
@@ -197,8 +241,13 @@ def _from_text(text: str) -> Calibration:
     d = json.loads(text)
     names = [f"{figure}_{when}" for figure in ("nll", "ece", "accuracy") for when in ("before", "after")]
     return Calibration(
-        temperatures=np.array(d["temperatures"], dtype=np.float64),
-        **{name: d[name] for name in ("solver", "shared", "samples", "members", "classes", "bins")},
+        temperatures=np.array(d["temperatures"], dtype=np.float64) if "temperatures" in d else None,
+        method=d.get("method", "temperature"),
+        solver=d.get("solver"),
+        mean=d.get("mean", False),
+        maps=d.get("maps"),
+        fits=d.get("fits"),
+        **{name: d[name] for name in ("shared", "samples", "members", "classes", "bins")},
         **{name: d[name] for name in names},
         member={name: d[f"member_{name}"] for name in names},
         newton=d.get("newton"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import whole
+from ._maps import find_map
 from ._options import ScoringOptions, compared, read_files, show_options, thread_count, words
 from ._samples import concatenate
 from ._score import score
@@ -77,7 +78,8 @@ class Evaluator:
         }
         self._scoring: dict[str, Any] = dict(scoring)
         read_files(self._scoring)
-        self._scoring.setdefault("measures", compared(bool(self._scoring.get("logits", False))))
+        mapped = find_map(self._scoring.get("temperature")) is not None  # what is scored are probabilities then
+        self._scoring.setdefault("measures", compared(bool(self._scoring.get("logits", False)) and not mapped))
         named = self._ranked = words(self._scoring.pop("measures"))
         self._measures = [*named, *(name for name in _NEEDED if name not in named)]
         self._blocks: list[Scores] = []

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import as_labels, predictions, whole
 from ._document import Document
-from ._options import Axes, Temperature, temperatures, thread_count
+from ._maps import take_map
+from ._options import Axes, Temperature, rename_map, temperatures, thread_count
 
 __all__ = ["GateFit", "fit_k"]
 
@@ -71,6 +72,7 @@ def fit_k(
     *,
     logits: bool = False,
     temperature: Temperature = None,
+    calibration_map: Temperature = None,
     one: bool = False,
     k_min: float = 1e-3,
     k_max: float = 1e3,
@@ -87,7 +89,7 @@ def fit_k(
         Validation predictions of M members: probabilities, or logits with ``logits=True``.
     labels : array_like (N,) of int
         True classes.
-    logits, temperature, axes, threads
+    logits, temperature, calibration_map, axes, threads
         As in `score`.
     one : bool
         `k` of the result, and of the file, is the one k for all classes.
@@ -119,9 +121,14 @@ def fit_k(
     >>> vargate.score(z, logits=True, k=1, class_k=fit).n
     600
     """
+    how: dict[str, Any] = {"temperature": temperature, "calibration_map": calibration_map, "logits": logits}
+    rename_map(how)
+    found, was_logits = take_map(how)
+    if found is not None:
+        p, axes = found.apply(p, logits=was_logits, axes=axes, threads=threads), "NMC"
     view, owner = predictions(p, axes, settled=True)
     packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
-    ts = temperatures(temperature)
+    ts, logits = temperatures(how["temperature"]), how["logits"]
     held = _native.doubles(ts)
     o = _native.FitKOptions(
         _native.size(_native.FitKOptions),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._allocate import allocate
 from ._arrays import as_labels, as_names, predictions, refuse_probabilities
+from ._maps import take_map
 from ._options import ThreadedOptions, measure_names, read_files, resolve, show_options
 from ._score import collect, feed_sites, refuse, score
 from ._sites import as_sites, flat_labels
@@ -45,6 +46,7 @@ class Scorer(Figured):
         how: dict[str, Any] = dict(options)
         measures, self._axes, self._classes = (how.pop(name, None) for name in ("measures", "axes", "classes"))
         read_files(how)
+        self._map, self._map_logits = take_map(how)
         self._resolved = resolve(**how, interruptible=True)
         self._options: dict[str, Any] = {**how, "k": self._resolved.k}
         self._names = measure_names("all" if measures is None else measures, self._resolved.k)
@@ -63,9 +65,12 @@ class Scorer(Figured):
     def _feed(self, p: Any, labels: Any) -> Scores:
         if self._closed:
             raise ValueError("the scorer is closed")
-        sites = as_sites(p, self._axes)
+        axes = self._axes
+        if self._map is not None:
+            p, axes = self._map.apply(p, logits=self._map_logits, axes=axes, threads=self._options.get("threads")), "NMC"
+        sites = as_sites(p, axes)
         if sites is None:
-            view, owner = predictions(p, self._axes, settled=labels is not None or self._handle is not None)
+            view, owner = predictions(p, axes, settled=labels is not None or self._handle is not None)
         shape = (view.n, view.m, view.c) if sites is None else (sites.n, sites.m, sites.c)
         if self._resolved.options.logits and not self._resolved.multilabel and sites is None:
             refuse_probabilities(view, "p", "make the scorer with logits=False")
@@ -113,6 +118,7 @@ class Scorer(Figured):
                 "options": self._options,
                 "names": self._names,
                 "axes": self._axes,
+                "map": (self._map, self._map_logits),
                 "classes": self._classes,
                 "closed": self._closed,
                 "shape": self._shape,
@@ -125,6 +131,7 @@ class Scorer(Figured):
         self._resolved = resolve(**self._options, interruptible=True)
         self._names, self._axes, self._closed = state["names"], state["axes"], state["closed"]
         self._classes = state["classes"]
+        self._map, self._map_logits = state["map"]
         self._handle, self._shape = None, state["shape"]
         self._figures = _native.ScoreSummary.from_buffer_copy(state["figures"])
         self._lock = threading.Lock()

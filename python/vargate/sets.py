@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import Array, as_labels, predictions, reals, whole
-from ._options import DecisionOptions, choice, resolve
+from ._maps import find_map
+from ._options import DecisionOptions, choice, rename_map, resolve
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -128,8 +129,13 @@ class Conformal:
     def _options(self, scoring: DecisionOptions, threads: int | None) -> _native.SetsOptions:
         asked: dict[str, Any] = dict(scoring)
         self._axes = asked.pop("axes", None)
-        self._resolved = resolve(threads=threads, **asked)
         options = _native.SetsOptions()
+        rename_map(asked)
+        found = find_map(asked.get("temperature"))
+        if found is not None:
+            asked["temperature"] = None
+            options.calibration_map = found._text.encode()
+        self._resolved = resolve(threads=threads, **asked)
         options.struct_size = _native.size(_native.SetsOptions)
         options.scoring = pointer(self._resolved.options)
         return options

@@ -16,7 +16,8 @@ from . import _native
 from ._arrays import as_integers, reals, whole
 from ._files import save_arrays
 from ._jobs import Job, Listener
-from ._options import ClassGates, Gates, Temperature, resolve, show_options, thread_count
+from ._maps import CalibrationMap
+from ._options import ClassGates, Gates, Temperature, rename_map, resolve, show_options, thread_count
 from ._predictions import Predictions
 from ._recipes import Device, RecipeKeys, data_folder, find_recipe
 from ._summary import Verdict, verdict_of
@@ -383,9 +384,9 @@ class _Inputs:
             return None
         if isinstance(temperature, (str, os.PathLike)):
             return os.fsencode(temperature)
-        if isinstance(temperature, Calibration):
+        if isinstance(temperature, (Calibration, CalibrationMap)):
             path = self.folder / "temperatures.json"
-            temperature.save(path)
+            path.write_text(temperature._text, encoding="utf-8")
             return os.fsencode(path)
         return ",".join(map(repr, reals(temperature, "temperature"))).encode()  # type: ignore[arg-type]
 
@@ -404,6 +405,7 @@ def report(
     class_k: ClassGates = None,
     logits: bool | None = None,
     temperature: Temperature = None,
+    calibration_map: Temperature = None,
     classes: Sequence[str] | None = None,
     title: str | None = None,
     images: str | os.PathLike[str] | None = None,
@@ -430,7 +432,7 @@ def report(
         A k for every class, as in `score`.
     logits : bool, optional
         What predictions are; by the name of the array in a file, probabilities in memory by default.
-    temperature : optional
+    temperature, calibration_map : optional
         As in `score`.
     classes : sequence of str, optional
         Names of the classes; the file's or the scores' by default.
@@ -456,6 +458,9 @@ def report(
     >>> vargate.report(p, labels=p.mean(axis=1).argmax(axis=1), title="Three classes").path.name
     'report.html'
     """
+    given: dict[str, Any] = {"temperature": temperature, "calibration_map": calibration_map}
+    rename_map(given)
+    temperature = given["temperature"]
     from_memory = not isinstance(source, (str, os.PathLike))
     if out is None and (from_memory or not os.path.isdir(source)):
         out = tempfile.mkdtemp(prefix="vargate-report-")

@@ -131,13 +131,21 @@ static void curve_at(double *p0, double *p1, const vg_calibration_map *map, size
     }
 }
 
+/* Of two classes the second one's curve decides and the first takes the rest: 1 - p is not p(0) to the last bit, and a
+ * step could lie between. */
 static void curves(double *row, const vg_calibration_map *map, size_t which, double *low, double *high) {
     size_t c = map->classes;
     double sum = 0;
-    for (size_t i = 0; i < c; i++) {
+    for (size_t i = c; i-- > 0;) {
         double p0, p1;
-        curve_at(&p0, &p1, map, which * c + i, row[i]);
-        row[i] = map->method == VG_CALIBRATE_VENN_ABERS ? p1 / (1 - p0 + p1) : p0;
+        if (c == 2 && i == 0) {
+            row[0] = 1 - row[1];
+            p0 = high ? 1 - high[1] : 0;
+            p1 = low ? 1 - low[1] : 0;
+        } else {
+            curve_at(&p0, &p1, map, which * c + i, row[i]);
+            row[i] = map->method == VG_CALIBRATE_VENN_ABERS ? p1 / (1 - p0 + p1) : p0;
+        }
         sum += row[i];
         if (low)
             low[i] = p0;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/calibration.h"
+#include "vargate/temperatures.h"
 #include "workflow/decide_json.h"
 #include "workflow/json_build.h"
 #include "workflow/prediction_input.h"
@@ -138,6 +140,12 @@ static vg_status read_cells(vg_sets_data *s, const json_t *list, const char *pat
     return vg_sets__ready(s);
 }
 
+/* What is scored are the probabilities that the map makes. */
+static void expect_mapped(vg_sets_data *s) {
+    s->map_logits = s->scoring.logits;
+    s->scoring.logits = 0;
+}
+
 static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path) {
     const json_t *names = json_object_get(root, "class_names");
     s->shown.members = count(root, "members");
@@ -166,10 +174,8 @@ static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path
     const json_t *map = json_object_get(root, "calibration_map");
     if (json_is_object(map))
         VG_TRY(vg_json__text(&s->map, json_deep_copy(map)));
-    if (s->map) { /* what is scored are the probabilities that it makes */
-        s->map_logits = s->scoring.logits;
-        s->scoring.logits = 0;
-    }
+    if (s->map)
+        expect_mapped(s);
     if (!names)
         return VG_OK;
     if (json_array_size(names) != s->shown.classes)
@@ -221,6 +227,18 @@ vg_status vg_sets__load(vg_sets_data **out, const vg_sets_options *options) {
     return status;
 }
 
+static vg_status take_map(vg_sets_data *s, const char *source) {
+    vg_calibration_map *map;
+    if (s->loaded)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s has its own calibration map, or none: no other goes with it",
+                             s->origin);
+    VG_TRY(vg_calibration_map_load(&map, source));
+    vg_status status = vg_calibration_map__text(&s->map, map);
+    vg_free(map);
+    expect_mapped(s);
+    return status;
+}
+
 /* --- the public object -------------------------------------------------------------------------------------------- */
 vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
     static const vg_sets_options defaults = VG_SETS_OPTIONS_INIT;
@@ -229,8 +247,12 @@ vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
     *out = NULL;
     VG_TRY(vg_base__take_options(&o, options ? options : &defaults, &defaults, sizeof o, "vg_sets_options"));
     VG_TRY(o.thresholds ? vg_sets__load(&s, &o) : vg_sets__new(&s, &o));
-    *out = &s->shown;
-    return VG_OK;
+    vg_status status = o.calibration_map ? take_map(s, o.calibration_map) : VG_OK;
+    if (status == VG_OK)
+        *out = &s->shown;
+    else
+        vg_sets__free(s);
+    return status;
 }
 
 void vg_sets_free(vg_sets *sets) { vg_sets__free(vg_sets__data(sets)); }
