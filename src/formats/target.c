@@ -8,7 +8,8 @@
  *                          "id,pred..."; sets "id,..." with columns of size and set
  *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision;
  *                          sets id, sets
- *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies and
+ *     .json                temperatures: an object with the list "temperatures" and the text "solver"; other calibration
+ *                          maps: with the lists "maps" and "fits"; policies and
  *                          thresholds: one whose "command" is "policy" or "thresholds"; figures: "evaluate", or a
  *                          list of such; of OOD: "ood"; fits of k: "fit-k"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
@@ -122,7 +123,8 @@ static bool is_record(const char *line, size_t length, vg_product product) {
 static bool is_temperatures(const char *text, size_t size) {
     json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
     bool ours =
-        json_is_array(json_object_get(object, "temperatures")) && json_is_string(json_object_get(object, "solver"));
+        (json_is_array(json_object_get(object, "temperatures")) && json_is_string(json_object_get(object, "solver"))) ||
+        (json_is_array(json_object_get(object, "maps")) && json_is_array(json_object_get(object, "fits")));
     json_decref(object);
     return ours;
 }

@@ -55,7 +55,7 @@ run report "it's.npz" -o said --no-figures --logits --temperature 2
 exits 0
 run report "it's.npz" -o said-again --no-figures --logits --temperature 2
 unset SOURCE_DATE_EPOCH
-for words in '"created":"2025-11-16T19:05:00Z"' "s.npz' --logits --temperature 2\","; do
+for words in '"created":"2025-11-16T19:05:00Z"' "s.npz' --logits --calibration-map 2\","; do
     if grep -qF "$words" said/report.html; then pass; else fail "the page does not say $words"; fi
 done
 sed 's/said-again/said/' said-again/report.html >said-again/renamed.html
