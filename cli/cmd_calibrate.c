@@ -15,7 +15,8 @@ static const option_entry own_entries[] = {
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
     {"method", 0, OPTION_CHOICE, PLACE(fit.method), "temperature|vector|dirichlet|isotonic|histogram|venn-abers",
      "temperature", "what is fitted; all but temperature take probabilities, too", 0, 0},
-    {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature or map a member (the default)", 0, 0},
+    {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature or map a member (the default)", 0,
+     0},
     {"shared", 0, OPTION_SWITCH, PLACE(fit.shared), NULL, NULL, "one for all members, as for Monte Carlo dropout", 0,
      0},
     {"mean", 0, OPTION_SWITCH, PLACE(fit.mean), NULL, NULL, "one map, of the mean over members, which follow it", 0, 0},
@@ -104,8 +105,9 @@ static int check_usage(const calibrate_values *own, size_t files) {
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {
-        "id",     "member", "calibration-map", "temperature", "multilabel", "multilabel-form", "k",        "class-k",
-        "preset", "pairs",  "sigma",  "log-base",    "normalise",  "renormalise",     "measures", "ignore", NULL};
+        "id",        "member",      "calibration-map", "temperature", "multilabel", "multilabel-form",
+        "k",         "class-k",     "preset",          "pairs",       "sigma",      "log-base",
+        "normalise", "renormalise", "measures",        "ignore",      NULL};
     static score_options reading;
     calibrate_values own = {.fit = VG_CALIBRATE_OPTIONS_INIT, .file = VG_CALIBRATE_FILE_OPTIONS_INIT};
     option_files files;

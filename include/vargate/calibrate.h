@@ -38,7 +38,7 @@ typedef enum vg_solver { VG_SOLVER_NEWTON = 0, VG_SOLVER_BAYES = 1, VG_SOLVER_BO
 
 /* What is fitted, with p = softmax(z) of logits z, or the probabilities that the input holds. Each row is mapped to
  *     temperature   softmax(z / T)                        one T; exact, by newton or bayes above
- *     vector        softmax(w z + b)                      a scale and a bias for every class; of probabilities z = log p
+ *     vector        softmax(w z + b)                      a scale and a bias a class; of probabilities z = log p
  *     dirichlet     softmax(W log p + b)                  a matrix; off-diagonal entries and biases are penalised
  *     isotonic      f_c(p_c), divided by their sum        f_c: the monotone function nearest to [y = c], by PAVA,
  *                                                         linear between its steps
@@ -89,8 +89,10 @@ typedef struct vg_calibrate_options {
 } vg_calibrate_options;
 
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
-    { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL,        \
-      VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3 }
+    {                                                                                                                  \
+        sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL,      \
+            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3                                                          \
+    }
 
 /* Bits of vg_temperature_fit.flags. */
 enum {
@@ -163,12 +165,12 @@ typedef struct vg_calibration {
     /* one line on ends that were reached and on figures that became worse; "": none */
     char warning[VG_CALIBRATION_WARNING];
     vg_calibration_method method;
-    int mean, probabilities;         /* as the options say */
-    vg_calibration_map *map;         /* NULL where `temperatures` are the answer; they are NULL where this is not */
-    vg_map_fit *map_fits;            /* count; NULL without a map */
-    double nll_change[2];            /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
-    double ece_change[2];            /* the same of the ECE, for which the sign of each bin's gap is taken as known */
-    char *text;                      /* what was found, a few lines for people, each with its newline */
+    int mean, probabilities; /* as the options say */
+    vg_calibration_map *map; /* NULL where `temperatures` are the answer; they are NULL where this is not */
+    vg_map_fit *map_fits;    /* count; NULL without a map */
+    double nll_change[2];    /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
+    double ece_change[2];    /* the same of the ECE, for which the sign of each bin's gap is taken as known */
+    char *text;              /* what was found, a few lines for people, each with its newline */
 } vg_calibration;
 
 /* Fits temperatures, or the maps of options->method, to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options

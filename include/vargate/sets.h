@@ -80,8 +80,10 @@ typedef struct vg_sets_options {
     const char *calibration_map;
 } vg_sets_options;
 #define VG_SETS_OPTIONS_INIT                                                                                           \
-    {sizeof(vg_sets_options), VG_SET_LAC, VG_SETS_BY_NONE, NULL, 0, NAN, NAN, NAN, 0.2, 0, -1, 1, 0.95, 0, NULL, NULL, \
-     NULL}
+    {                                                                                                                  \
+        sizeof(vg_sets_options), VG_SET_LAC, VG_SETS_BY_NONE, NULL, 0, NAN, NAN, NAN, 0.2, 0, -1, 1, 0.95, 0, NULL,    \
+            NULL, NULL                                                                                                 \
+    }
 
 /* Sets of low to high classes, and how often they held the label. */
 typedef struct vg_set_stratum {
@@ -143,7 +145,8 @@ typedef struct vg_set_places {
     double *p_value; /* n x C: (1 + #{calibration scores >= s}) / (n + 1) of the class's own samples */
     double *value;   /* n x C: what the sets were made from: the mean, or the gated mean */
 } vg_set_places;
-#define VG_SET_PLACES_INIT {sizeof(vg_set_places), NULL, NULL, NULL, NULL, NULL}
+#define VG_SET_PLACES_INIT                                                                                             \
+    { sizeof(vg_set_places), NULL, NULL, NULL, NULL, NULL }
 
 /* VG_ERR_ARGUMENT, naming the option, where options do not fit each other. `*out` is the caller's. */
 VG_API vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options);

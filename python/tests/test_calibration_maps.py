@@ -63,7 +63,8 @@ def test_vector_reaches_the_optimum() -> None:
             return nll(p, y), np.concatenate([(g * x).sum(axis=0), g.sum(axis=0)])
 
         best = minimise(loss, np.concatenate([np.ones(c), np.zeros(c)]))
-        assert how["converged"] and how["gradient"] <= 1e-8
+        assert how["converged"]
+        assert how["gradient"] <= 1e-8
         assert how["loss"] <= best + 1e-9
         own = (found.maps or [])[member]
         p = softmax(np.array(own["scale"]) * x + np.array(own["bias"]))
@@ -89,7 +90,8 @@ def test_dirichlet_reaches_the_optimum(off: float, intercept: float) -> None:
     best = minimise(loss, np.concatenate([np.eye(c).ravel(), np.zeros(c)]))
     found = fit(z, y, method="dirichlet", off_diagonal=off, intercept=intercept)
     how, own = (found.fits or [])[0], (found.maps or [])[0]
-    assert how["converged"] and how["loss"] == pytest.approx(best, abs=1e-8)
+    assert how["converged"]
+    assert how["loss"] == pytest.approx(best, abs=1e-8)
     p = softmax(x @ np.array(own["weights"]).T + np.array(own["bias"]))
     assert np.allclose(vargate.CalibrationMap(found).apply(z, logits=True)[:, 0], p, atol=1e-13)
     if off == 0:
@@ -241,16 +243,19 @@ def test_everything_takes_a_map(method: str, form: dict[str, Any], tmp_path: Pat
     found = fit(z, y, method=method, **form)
     found.save(tmp_path / "map.json")
     if method == "temperature" and not form.get("mean"):
-        assert found.temperatures is not None and found.maps is None
+        assert found.temperatures is not None
+        assert found.maps is None
         p = softmax(z / found.temperatures[:, None])
     else:
-        assert found.temperatures is None and len(found.maps or []) == (3 if not form else 1)
+        assert found.temperatures is None
+        assert len(found.maps or []) == (3 if not form else 1)
         p = vargate.CalibrationMap(tmp_path / "map.json").apply(z, logits=True)
     expected = vargate.score(p, labels=y)
     for given in (found, tmp_path / "map.json", vargate.CalibrationMap(found)):
         for name in ("temperature", "calibration_map"):
             got = vargate.score(z, logits=True, labels=y, **{name: given})
-            assert np.allclose(got.tu, expected.tu, atol=1e-9) and np.allclose(got.gmu, expected.gmu, atol=1e-7)
+            assert np.allclose(got.tu, expected.tu, atol=1e-9)
+            assert np.allclose(got.gmu, expected.gmu, atol=1e-7)
     with vargate.Scorer(logits=True, calibration_map=found) as scorer:
         copy = pickle.loads(pickle.dumps(scorer))
         assert np.allclose(copy.feed(z).tu, expected.tu, atol=1e-9)
@@ -266,7 +271,8 @@ def test_everything_takes_a_map(method: str, form: dict[str, Any], tmp_path: Pat
     assert found.held_out["nll_change_low"] <= change <= found.held_out["nll_change_high"]
     assert found.held_out["ece_change_low"] <= found.held_out["ece_change_high"]
     again = vargate.load(tmp_path / "map.json")
-    assert isinstance(again, vargate.Calibration) and again.method == method
+    assert isinstance(again, vargate.Calibration)
+    assert again.method == method
 
 
 def test_the_command_fits_the_same(tmp_path: Path) -> None:
@@ -289,7 +295,7 @@ def test_the_command_fits_the_same(tmp_path: Path) -> None:
 
 def test_what_is_refused() -> None:
     z, y = problem()
-    with pytest.raises(ValueError, match="no sample of class 3 among .* method vector needs"):
+    with pytest.raises(ValueError, match=r"no sample of class 3 among .* method vector needs"):
         fit(z[y != 3], y[y != 3], method="vector")
     with pytest.raises(ValueError, match="no sample of class"):
         fit(z[:1], y[:1], method="isotonic")

@@ -13,7 +13,19 @@ import os
 import re
 import signal
 import threading
-from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint32, c_ulonglong, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint32,
+    c_ulonglong,
+    c_void_p,
+)
 from pathlib import Path
 from types import FrameType
 from typing import Any

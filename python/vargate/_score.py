@@ -134,7 +134,9 @@ def _mapped(
     if found is None:
         return p, logits, how["temperature"], axes
     if set("HWD") & set(axes or ""):
-        raise ValueError("a calibration map takes arrays (N, M, C): score images from a file, or map their pixels first")
+        raise ValueError(
+            "a calibration map takes arrays (N, M, C): score images from a file, or map their pixels first"
+        )
     return found.apply(p, logits=was_logits, axes=axes, threads=threads), False, None, "NMC"
 
 

@@ -123,9 +123,9 @@ def fit_k(
     """
     how: dict[str, Any] = {"temperature": temperature, "calibration_map": calibration_map, "logits": logits}
     rename_map(how)
-    found, was_logits = take_map(how)
-    if found is not None:
-        p, axes = found.apply(p, logits=was_logits, axes=axes, threads=threads), "NMC"
+    mapping, was_logits = take_map(how)
+    if mapping is not None:
+        p, axes = mapping.apply(p, logits=was_logits, axes=axes, threads=threads), "NMC"
     view, owner = predictions(p, axes, settled=True)
     packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
     ts, logits = temperatures(how["temperature"]), how["logits"]

@@ -67,7 +67,10 @@ class Scorer(Figured):
             raise ValueError("the scorer is closed")
         axes = self._axes
         if self._map is not None:
-            p, axes = self._map.apply(p, logits=self._map_logits, axes=axes, threads=self._options.get("threads")), "NMC"
+            p, axes = (
+                self._map.apply(p, logits=self._map_logits, axes=axes, threads=self._options.get("threads")),
+                "NMC",
+            )
         sites = as_sites(p, axes)
         if sites is None:
             view, owner = predictions(p, axes, settled=labels is not None or self._handle is not None)

@@ -35,7 +35,7 @@ typedef struct vg_logits {
     double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
     /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
     size_t folds;
-    size_t fold; /* b[n % folds][m] */
+    size_t fold;                    /* b[n % folds][m] */
     struct vg_sample_figures *keep; /* filled by measuring sweeps; NULL: not */
 } vg_logits;
 

@@ -58,10 +58,10 @@ static vg_status add_temperatures(text_lines *t, const vg_calibration *r) {
 }
 
 static void add_map(text_lines *t, const vg_calibration *r) {
-    const char *whose = r->mean            ? "of the mean over members; members follow it"
-                        : r->members == 1  ? "of the one member"
-                        : r->count == 1    ? "one for all members"
-                                           : "one a member";
+    const char *whose = r->mean           ? "of the mean over members; members follow it"
+                        : r->members == 1 ? "of the one member"
+                        : r->count == 1   ? "one for all members"
+                                          : "one a member";
     unsigned most = 0;
     double gradient = 0;
     add_line(t, "Map            %s, %s", vg_calibration_method__name(r->method), whose);

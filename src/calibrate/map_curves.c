@@ -5,8 +5,8 @@
  * venn-abers: Vovk, Petej, Fedorova, "Large-scale probabilistic predictors with and without guarantees of validity"
  * (2015). With P_i the cumulative (weight, hits) of the first i groups, the isotonic value of group i is the slope of
  * the greatest convex minorant of these points. A test sample with label 1 before group i is one more step (1, 1) of
- * the diagram. Corners of the minorant right of the test sample are on a stack; the sample moves from left to right, and
- * each point enters and leaves the stack once. With label 0, the same on the mirrored diagram. */
+ * the diagram. Corners of the minorant right of the test sample are on a stack; the sample moves from left to right,
+ * and each point enters and leaves the stack once. With label 0, the same on the mirrored diagram. */
 #include <math.h>
 #include <string.h>
 

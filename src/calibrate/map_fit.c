@@ -16,10 +16,10 @@ typedef struct fit_work {
     vg_map_data data;
     const vg_calibrate_options *options;
     vg_calibration *result;
-    vg_calibration_map like;   /* what the maps have in common */
-    double *inputs;            /* as data->x or data->mean: features, or probabilities */
-    size_t *take;              /* rows of one fit */
-    int64_t *y;                /* their labels */
+    vg_calibration_map like; /* what the maps have in common */
+    double *inputs;          /* as data->x or data->mean: features, or probabilities */
+    size_t *take;            /* rows of one fit */
+    int64_t *y;              /* their labels */
     vg_sample_figures was, is;
     size_t done; /* fits */
 } fit_work;

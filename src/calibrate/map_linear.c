@@ -19,11 +19,11 @@ typedef struct linear_work {
     vg_calibration_method method;
     size_t c, width, chunk, chunks;
     const vg_calibrate_options *options;
-    double *p, *at;       /* count x c: probabilities at the map `at` */
-    double *sums;         /* chunks x (width + 1) */
-    double *scratch;      /* workers x 2 c */
-    const double *x, *v;  /* the point; the direction, NULL: the gradient */
-    bool known;           /* p belongs to `at` */
+    double *p, *at;      /* count x c: probabilities at the map `at` */
+    double *sums;        /* chunks x (width + 1) */
+    double *scratch;     /* workers x 2 c */
+    const double *x, *v; /* the point; the direction, NULL: the gradient */
+    bool known;          /* p belongs to `at` */
     const vg_softmax_kernels *kernels;
 } linear_work;
 

@@ -56,7 +56,8 @@ vg_status vg_calibration_map__check(const vg_calibration_map *map, size_t m, siz
         return vg_base__fail(VG_ERR_DATA, "the %s map is for %zu members, %s %zu", name, map->count, what, m);
     if (map->method <= VG_CALIBRATE_VECTOR && !map->mean && map->probabilities == logits)
         return vg_base__fail(VG_ERR_DATA, "the %s map is for %s, %s %s", name,
-                             map->probabilities ? "probabilities" : "logits", what, logits ? "logits" : "probabilities");
+                             map->probabilities ? "probabilities" : "logits", what,
+                             logits ? "logits" : "probabilities");
     return VG_OK;
 }
 
@@ -258,8 +259,7 @@ vg_status vg_calibration_map_apply(double *out, double *low, double *high, const
     vg_calibration_map own = *map;
     own.classes = predictions->c; /* temperatures are for any number of classes */
     VG_TRY(vg_calibration_map__check(map, predictions->m, predictions->c, logits != 0, "the predictions have"));
-    if ((low || high) &&
-        (map->method != VG_CALIBRATE_VENN_ABERS || (!map->mean && predictions->m > 1)))
+    if ((low || high) && (map->method != VG_CALIBRATE_VENN_ABERS || (!map->mean && predictions->m > 1)))
         return vg_base__fail(VG_ERR_ARGUMENT, "intervals come from a venn-abers map of the mean, or of one member");
     vg_pool *pool;
     size_t row = predictions->m * predictions->c;

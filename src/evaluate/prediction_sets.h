@@ -27,9 +27,9 @@ typedef struct vg_sets_data {
     double alphas[VG_SETS_ALPHAS], lambdas[VG_SETS_ALPHAS], k_regs[VG_SETS_ALPHAS];
     vg_score_options scoring; /* as of the caller, without its pointers */
     double *temperature, *class_k;
-    char *map;     /* the calibration map that predictions went through, as text for whoever maps others; or NULL */
+    char *map;       /* the calibration map that predictions went through, as text for whoever maps others; or NULL */
     bool map_logits; /* and they were logits before */
-    double tuning; /* the share */
+    double tuning;   /* the share */
     bool needs_tuning, p_values, settled, loaded;
     bool tunes_lambda, tunes_k_reg;
     bool one_rule; /* all alphas have the same lambda and k_reg */

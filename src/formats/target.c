@@ -8,8 +8,8 @@
  *                          "id,pred..."; sets "id,..." with columns of size and set
  *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision;
  *                          sets id, sets
- *     .json                temperatures: an object with the list "temperatures" and the text "solver"; other calibration
- *                          maps: with the lists "maps" and "fits"; policies and
+ *     .json                temperatures: an object with the list "temperatures" and the text "solver"; other
+ *                          calibration maps: with the lists "maps" and "fits"; policies and
  *                          thresholds: one whose "command" is "policy" or "thresholds"; figures: "evaluate", or a
  *                          list of such; of OOD: "ood"; fits of k: "fit-k"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes

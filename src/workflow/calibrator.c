@@ -87,8 +87,9 @@ vg_status vg_calibrator__check(const vg_calibrator *calibrator, const vg_score_l
         return VG_OK;
     const char *method = vg_calibration_method__name(vg_calibration_map__method(calibrator->map));
     if (layout->multilabel)
-        return vg_base__fail(VG_ERR_ARGUMENT, "--calibration-map: a %s map is for classes that exclude each other, not "
-                                              "for --multilabel",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "--calibration-map: a %s map is for classes that exclude each other, not "
+                             "for --multilabel",
                              method);
     snprintf(what, sizeof what, "%.200s has", path);
     vg_status status = vg_calibration_map__check(calibrator->map, layout->m, layout->c, logits, what);

@@ -28,7 +28,7 @@ struct vg_decision_stream {
     const vg_policy *policy;
     vg_score_options options; /* k points to the next field */
     double k;
-    double *class_k; /* read from a file; NULL: none */
+    double *class_k;           /* read from a file; NULL: none */
     vg_calibrator *calibrator; /* NULL: none */
     bool multilabel;
     cached_scorer cache[SCORERS];
@@ -314,8 +314,9 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
     s->policy = policy;
     s->multilabel = s->options.task != VG_TASK_MULTICLASS;
     if (s->multilabel && s->calibrator && s->calibrator->map)
-        return vg_base__fail(VG_ERR_ARGUMENT, "--calibration-map: a map is for classes that exclude each other, not for "
-                                              "--multilabel");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "--calibration-map: a map is for classes that exclude each other, not for "
+                             "--multilabel");
     s->options.threads = 1;
     return VG_OK;
 }

@@ -24,7 +24,8 @@ static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *p
     if (p->temperature)
         used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ", of logits divided by %.80s", p->temperature);
     else if (policy->temperature && *policy->temperature == '{')
-        used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ", of predictions at the policy's calibration map");
+        used +=
+            (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ", of predictions at the policy's calibration map");
     if (s->rows > 0)
         used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ": %.2f %% of the validation %s are kept",
                                  100 * s->coverage, unit);

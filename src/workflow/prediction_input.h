@@ -42,9 +42,9 @@ typedef struct vg_score_input {
     /* Of a source: names of the classes, ids of the samples, their numbers in the data set; NULL: unknown, 0, 1, ... */
     const char *const *class_names, *const *ids;
     const size_t *sample_numbers;
-    char *streamed; /* the bytes of a text format on standard input; the file borrows them */
+    char *streamed;            /* the bytes of a text format on standard input; the file borrows them */
     vg_calibrator *calibrator; /* NULL: none */
-    double *class_k; /* read from a file; options.class_k points to it */
+    double *class_k;           /* read from a file; options.class_k points to it */
 } vg_score_input;
 
 /* Opens `path` by the options, with labels from options->labels or from beside the predictions, and checks everything
