@@ -221,6 +221,8 @@ void evaluation_print_tables(const vg_evaluation_result *result, bool all) {
         images_print_size(result->sites, result->ignored);
         printf("\n");
     }
+    text_wrap_print(result->advice);
+    printf("\n");
     print_whole(e, result->whole);
     print_measures(result, all);
     print_intervals(result, all);

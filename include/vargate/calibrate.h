@@ -86,12 +86,13 @@ typedef struct vg_calibrate_options {
     /* dirichlet: the loss is the mean NLL + off_diagonal / (C (C - 1)) sum of the squares of the entries of W off the
      * diagonal + intercept / C sum of the squares of b; >= 0 */
     double off_diagonal, intercept;
+    int compare; /* 1: other methods are fitted too, and vg_calibration.advice says which the data support */
 } vg_calibrate_options;
 
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
     {                                                                                                                  \
         sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL,      \
-            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3                                                          \
+            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3, 0                                                          \
     }
 
 /* Bits of vg_temperature_fit.flags. */
@@ -123,6 +124,15 @@ typedef struct vg_calibration_metrics {
     /* of the mean distribution (a temperature a member can move it); of each member */
     double accuracy, member_accuracy;
 } vg_calibration_metrics;
+
+/* A method as an alternative to the predictions as they are: its NLL and ECE on samples that it was not fitted to, the
+ * change of the NLL with its 95 % interval, the p-value of no change by a paired test, and Holm's over the candidates. */
+enum { VG_CALIBRATION_CANDIDATES = 4, VG_CALIBRATION_ADVICE = 480 };
+typedef struct vg_calibration_candidate {
+    char name[16];
+    double nll, ece, nll_change, low, high, p_value, corrected;
+    int supported; /* better, with a corrected p-value below 0.05 */
+} vg_calibration_candidate;
 
 /* How the fit of one map ended. */
 typedef struct vg_map_fit {
@@ -171,6 +181,13 @@ typedef struct vg_calibration {
     double nll_change[2];    /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
     double ece_change[2];    /* the same of the ECE, for which the sign of each bin's gap is taken as known */
     char *text;              /* what was found, a few lines for people, each with its newline */
+    double *sample_nll[2]; /* samples: each one's NLL before, and held out; NULL without held-out figures */
+    /* With options.compare: the candidates, which of them the data support ("none": keep the predictions as they are;
+     * "unknown": too few samples), and why, in one sentence. */
+    size_t candidate_count;
+    vg_calibration_candidate candidates[VG_CALIBRATION_CANDIDATES];
+    char supported[16];
+    char advice[VG_CALIBRATION_ADVICE];
 } vg_calibration;
 
 /* Fits temperatures, or the maps of options->method, to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options

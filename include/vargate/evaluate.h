@@ -297,10 +297,10 @@ enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
  * too few errors for the ranking figures to be firm. Returns how many there are, at most VG_MAX_NOTES. */
 VG_API size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *evaluation);
 
-enum { VG_FINDING_SIZE = 480, VG_MAX_FINDINGS = 4 };
+enum { VG_FINDING_SIZE = 480, VG_MAX_FINDINGS = 6 };
 /* One answer in plain words. */
 typedef struct vg_finding {
-    char about[16];   /* "diversity", "calibration", "measure", "abstaining" */
+    char about[16];   /* "diversity", "calibration", "measure", "k", "abstaining", "calibrator" */
     char verdict[16]; /* for programs: "collapsed", "overconfident", "noise", ...; docs/evaluation.md lists them */
     char choice[VG_NAME_SIZE]; /* what is advised: a measure, or a k as text; "" where there is nothing to choose */
     char text[VG_FINDING_SIZE];

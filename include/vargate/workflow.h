@@ -315,6 +315,7 @@ typedef struct vg_evaluation_result {
     unsigned long long ignored;     /* sites left out */
     const vg_image_row *images;
     const size_t *image_order; /* by falling abstained_share */
+    const char *advice;        /* which measure, k and calibrator to use, in one sentence; the findings say why */
 } vg_evaluation_result;
 
 /* Evaluates the predictions in `path` against their labels; VG_ERR_DATA where there are none. `input` and `options` may

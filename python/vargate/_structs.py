@@ -254,6 +254,7 @@ class CalibrateOptions(Structure):
         ("equal_mass", c_int),
         ("off_diagonal", c_double),
         ("intercept", c_double),
+        ("compare", c_int),
     ]
 
 
@@ -285,6 +286,6 @@ SIZES: dict[type[Structure], int] = {
     Tree: 72,
     Verdict: 480,
     MeasureInfo: 40,
-    CalibrateOptions: 136,
+    CalibrateOptions: 144,
     FitKOptions: 72,
 }

@@ -288,6 +288,7 @@ class EvaluationResult(Structure):
         ("ignored", c_ulonglong),
         ("images", POINTER(ImageRow)),
         ("image_order", c_void_p),
+        ("advice", c_char_p),
     ]
 
 
@@ -393,7 +394,7 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluateFileOptions: 96,
-    EvaluationResult: 184,
+    EvaluationResult: 192,
     ImageRow: 72,
     InputOptions: 144,
     Job: 16,

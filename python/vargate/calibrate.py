@@ -44,6 +44,9 @@ class Calibration(Document):
         The numbers of every map, as ``vargate calibrate --json`` prints them.
     fits : list of dict or None
         How the fit of each map ended: ``loss``, ``gradient``, ``iterations``, ``converged``.
+    comparison : dict or None
+        With ``compare=True``: the method that is ``supported`` or ``"none"``, why (``text``), and the figures of each of
+        the ``methods``.
     samples, members, classes, bins : int
     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after : float
         Of the mean distribution, at T = 1 and at `temperatures`.
@@ -84,6 +87,7 @@ class Calibration(Document):
     warning: str
     maps: list[dict[str, Any]] | None
     fits: list[dict[str, Any]] | None
+    comparison: Mapping[str, Any] | None
     _text: str
 
     def __repr__(self) -> str:
@@ -113,6 +117,7 @@ def calibrate(
     equal_mass: bool = False,
     off_diagonal: float = 1e-3,
     intercept: float = 1e-3,
+    compare: bool = False,
     evaluations: int = 50,
     initial: int = 10,
     seed: int = 0,
@@ -141,6 +146,9 @@ def calibrate(
         Of ``"histogram"``: bins of each class, and whether they hold equal numbers of samples.
     off_diagonal, intercept : float
         Of ``"dirichlet"``: penalties on the mean squares of the entries off the diagonal and of the biases.
+    compare : bool
+        Fit temperature, vector, isotonic and Venn-Abers maps too, each measured on samples that it was not fitted to;
+        `Calibration.comparison` says which of them the data support, if any.
     solver : {"newton", "bayes", "both"}
         The exact minimiser, the paper's Gaussian-process search, or both and their gap.
     shared : bool
@@ -207,6 +215,7 @@ def calibrate(
         bool(equal_mass),
         off_diagonal,
         intercept,
+        bool(compare),
     )
     fit, text = c_void_p(), c_void_p()
     row = view.stride_n * _ITEM_SIZES[view.dtype]
@@ -247,6 +256,7 @@ def _from_text(text: str) -> Calibration:
         mean=d.get("mean", False),
         maps=d.get("maps"),
         fits=d.get("fits"),
+        comparison=d.get("comparison"),
         **{name: d[name] for name in ("shared", "samples", "members", "classes", "bins")},
         **{name: d[name] for name in names},
         member={name: d[f"member_{name}"] for name in names},

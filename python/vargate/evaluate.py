@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast, create_string_buffer
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from ._figures import (
     RuleFigures,
     intervals_of,
 )
+from ._maps import find_map
 from ._options import ScoringOptions, compared, show_options, thread_count
 from ._score import score
 from ._sites import site_axes
@@ -145,8 +147,19 @@ class Evaluation:
         if self.sites is not None:
             out |= {"miou": number(self.miou), "sites": list(self.sites), "ignored": self.ignored}
             out["images"] = [row.to_dict() for row in self.images]
+        out["advice"] = self.advice
         out["findings"] = [finding.to_dict() for finding in self.findings]
         return out
+
+    @property
+    def advice(self) -> dict[str, dict[str, Any]]:
+        """What to use: under ``"measure"``, ``"k"`` and ``"calibrator"`` what is advised (``use``, None where nothing
+        is), whether it is ``clear`` or another's lead may be noise, and ``why``."""
+        return {
+            finding.about: {"use": finding.choice, "clear": finding.verdict == "clear", "why": finding.text}
+            for finding in self.findings
+            if finding.about in ("measure", "k", "calibrator")
+        }
 
     def to_pandas(self, what: Literal["measures", "classes", "confusion", "images"] = "measures") -> pd.DataFrame:
         """One row a measure; or one row a class, or the confusion matrix (rows true, columns predicted), by the names
@@ -234,6 +247,37 @@ def _findings(e: Any, verdict: Verdict | None) -> tuple[Finding, ...]:
         Finding(row.about.decode(), row.verdict.decode(), row.choice.decode() or None, row.text.decode())
         for row in rows[:count]
     )
+
+
+def _calibrator(s: Scores, labels: npt.NDArray[np.int64], threads: int | None) -> tuple[Finding, ...]:
+    """Which calibrator of the mean the samples support: those, of many, that ``vargate evaluate`` looks at."""
+    from .calibrate import calibrate
+
+    n, m, c = s.n, s.m, s.c
+    count = min(n, (1 << 20) // c, (1 << 23) // m // c)
+    if count < 40:
+        text = f"Calibrators: {n} samples are too few to compare them."
+        return (Finding("calibrator", "unknown", None, text),)
+    runs = 16 if count < n else 1
+    ends = [count * (r + 1) // runs for r in range(runs)]
+    rows = np.concatenate(
+        [n // runs * r + np.arange(end - start) for r, (start, end) in enumerate(zip([0, *ends], ends, strict=False))]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = calibrate(
+            np.ascontiguousarray(s.mean[rows, None]),
+            labels[rows],
+            mean=True,
+            probabilities=True,
+            compare=True,
+            axes="NMC",
+            threads=threads,
+        ).comparison
+    if found is None or not found["methods"]:
+        return (Finding("calibrator", "unknown", None, f"Calibrators: {n} samples are too few to compare them."),)
+    none = found["supported"] == "none"
+    return (Finding("calibrator", "noise" if none else "clear", found["supported"], found["text"]),)
 
 
 def _lead(e: Any) -> Lead | None:
@@ -425,7 +469,8 @@ def evaluate(
         p, labels = without_ignored(p, labels, ignore)
     if not isinstance(p, Scores):
         logits = scoring.get("logits", getattr(p, "logits", False))
-        scoring.setdefault("measures", compared(bool(logits)))
+        given = scoring.get("calibration_map", scoring.get("temperature"))
+        scoring.setdefault("measures", compared(bool(logits) and find_map(given) is None))
     asked = scoring.pop("measures", None) if isinstance(p, Scores) else scoring["measures"]
     if threads is not None and not isinstance(p, Scores):
         s = as_scores(p, labels, {**scoring, "threads": threads})
@@ -461,9 +506,12 @@ def evaluate(
         with _native.Interruptible():
             _native.check(_native.lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(o)))
         try:
-            return evaluation_of(out.contents, s.m, s.classes, s._figures)
+            found = evaluation_of(out.contents, s.m, s.classes, s._figures)
         finally:
             _native.lib.vg_evaluation_free(out)
+    if found.multilabel:
+        return found
+    return replace(found, findings=(*found.findings, *_calibrator(s, s.labels, threads)))
 
 
 show_options(evaluate, score)

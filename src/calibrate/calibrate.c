@@ -95,6 +95,7 @@ void vg_calibration_free(vg_calibration *calibration) {
     vg_base__release(calibration->map);
     vg_base__release(calibration->map_fits);
     vg_base__release(calibration->text);
+    vg_base__release(calibration->sample_nll[0]);
     vg_base__release(calibration);
 }
 
@@ -267,6 +268,7 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
         vg_calibrate__warn(result);
     vg_problem__stop(&problem);
     free_subsample(&keep);
+    vg_sample_figures__give(&samples[0], result, status);
     vg_sample_figures__free(&samples[0]);
     vg_base__release(b);
     vg_base__release(excess);
@@ -277,6 +279,11 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
     }
     *out = result;
     return VG_OK;
+}
+
+vg_status vg_calibrate__fit(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options) {
+    bool maps = options->method != VG_CALIBRATE_TEMPERATURE || options->mean;
+    return maps ? vg_calibrate__maps(out, logits, options) : calibrate(out, logits, options);
 }
 
 vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,
@@ -292,8 +299,13 @@ vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, vo
     const vg_logits_source source = {block, block_context, n, m, c, labels};
     vg_status status = vg_logits__start(&logits, &source, pool);
     if (status == VG_OK) {
-        bool maps = o.method != VG_CALIBRATE_TEMPERATURE || o.mean;
-        status = maps ? vg_calibrate__maps(out, &logits, &o) : calibrate(out, &logits, &o);
+        status = vg_calibrate__fit(out, &logits, &o);
+        if (status == VG_OK && o.compare)
+            status = vg_calibrate__compare(*out, &logits, &o);
+        if (status != VG_OK) {
+            vg_calibration_free(*out);
+            *out = NULL;
+        }
         vg_logits__stop(&logits);
     }
     vg_pool__free(pool);

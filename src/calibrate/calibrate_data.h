@@ -47,6 +47,8 @@ typedef struct vg_sample_figures {
 /* Room for the figures of n samples, twice: `was` and `is`. Released with vg_sample_figures__free(was). */
 vg_status vg_sample_figures__new(vg_sample_figures *was, vg_sample_figures *is, size_t n);
 void vg_sample_figures__free(vg_sample_figures *was);
+/* After vg_sample_figures__compare the NLLs belong to the result of a fit that succeeded. result may be NULL. */
+void vg_sample_figures__give(vg_sample_figures *was, vg_calibration *result, vg_status status);
 /* held_out_nll_error, nll_change and ece_change of a result from the figures of its samples before and held out. */
 vg_status vg_sample_figures__compare(vg_calibration *result, const vg_sample_figures *was, const vg_sample_figures *is);
 

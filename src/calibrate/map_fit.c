@@ -261,6 +261,7 @@ vg_status vg_calibrate__maps(vg_calibration **out, vg_logits *logits, const vg_c
     vg_base__release(w.inputs);
     vg_base__release(w.take);
     vg_base__release(w.y);
+    vg_sample_figures__give(&w.was, r, status);
     vg_sample_figures__free(&w.was);
     if (status == VG_OK)
         status = vg_calibrate__write_text(r);

@@ -16,6 +16,15 @@ vg_status vg_sample_figures__new(vg_sample_figures *was, vg_sample_figures *is, 
     return VG_OK;
 }
 
+void vg_sample_figures__give(vg_sample_figures *was, vg_calibration *result, vg_status status) {
+    if (!result || !result->sample_nll[0])
+        return;
+    if (status == VG_OK)
+        was->nll = NULL;
+    else
+        result->sample_nll[0] = result->sample_nll[1] = NULL;
+}
+
 void vg_sample_figures__free(vg_sample_figures *was) {
     vg_base__release(was->nll);
     vg_base__release(was->bin);
@@ -58,6 +67,8 @@ vg_status vg_sample_figures__compare(vg_calibration *r, const vg_sample_figures 
     for (size_t i = 0; i < n; i++)
         difference[i] = is->gap[i] * sign[r->bins + is->bin[i]] - was->gap[i] * sign[was->bin[i]];
     mean_interval(r->ece_change, difference, n);
+    r->sample_nll[0] = was->nll;
+    r->sample_nll[1] = is->nll;
     vg_base__release(difference);
     return VG_OK;
 }

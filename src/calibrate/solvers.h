@@ -44,6 +44,9 @@ vg_status vg_bayes__solve(vg_problem *problem, vg_temperature_fit *fits);
 
 /* held_out of a result whose temperatures are known (held_out.c); samples: before, and room for those held out. */
 vg_status vg_calibrate__hold_out(vg_calibration *result, vg_problem *problem, vg_sample_figures samples[2]);
+/* One fit, of temperatures or maps (calibrate.c); and which methods the data support (compare_methods.c). */
+vg_status vg_calibrate__fit(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options);
+vg_status vg_calibrate__compare(vg_calibration *result, vg_logits *logits, const vg_calibrate_options *options);
 /* Writes result->text (calibration_text.c). */
 vg_status vg_calibrate__write_text(vg_calibration *result);
 /* Counts the flags and writes result->warning. */

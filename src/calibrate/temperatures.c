@@ -83,6 +83,27 @@ static void put_held_out(json_t *root, const vg_calibration *c, bool *ok) {
     put(root, "held_out", object, ok);
 }
 
+static void put_comparison(json_t *root, const vg_calibration *c, bool *ok) {
+    json_t *object = json_object(), *rows = json_array();
+    for (size_t i = 0; i < c->candidate_count; i++) {
+        const vg_calibration_candidate *from = &c->candidates[i];
+        json_t *row = json_object();
+        put(row, "method", json_string(from->name), ok);
+        put(row, "nll", real(from->nll), ok);
+        put(row, "ece", real(from->ece), ok);
+        put(row, "nll_change", real(from->nll_change), ok);
+        put(row, "interval", json_pack("[o, o]", real(from->low), real(from->high)), ok);
+        put(row, "p_value", real(from->p_value), ok);
+        put(row, "p_corrected", real(from->corrected), ok);
+        put(row, "supported", json_boolean(from->supported), ok);
+        add(rows, row, ok);
+    }
+    put(object, "supported", json_string(c->supported), ok);
+    put(object, "text", json_string(c->advice), ok);
+    put(object, "methods", rows, ok);
+    put(root, "comparison", object, ok);
+}
+
 static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     json_t *root = json_object();
     put(root, "schema", json_string("vargate/1"), ok); /* docs/schema/calibrate.schema.json */
@@ -107,6 +128,8 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     put_metrics(root, c, ok);
     if (c->folds > 0)
         put_held_out(root, c, ok);
+    if (c->supported[0] != '\0')
+        put_comparison(root, c, ok);
     if (c->warning[0] != '\0')
         put(root, "warning", json_string(c->warning), ok);
     if (c->newton != NULL)

@@ -181,6 +181,53 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
     }
 }
 
+/* --- which k ------------------------------------------------------------------------------------------------------ */
+/* What the rule abstains on at one k it abstains on at every larger one, so that two ks differ in the rows between
+ * them alone: the counts of both hold all that a paired test of their gains needs. */
+typedef struct k_lead {
+    double difference, low, high, p_value;
+} k_lead;
+
+static k_lead compare_k(const vg_rule_row *best, const vg_rule_row *usual, double confidence) {
+    double errors = (double)(best->kept_errors + best->abstained_errors), right = (double)best->rows - errors;
+    double caught = ((double)best->abstained_errors - (double)usual->abstained_errors) / errors;
+    double given = ((double)best->abstained_correct - (double)usual->abstained_correct) / right;
+    double error =
+        sqrt(fabs(caught) * (1 - fabs(caught)) / errors + fabs(given) * (1 - fabs(given)) / right), d = caught - given;
+    double wide = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2) * error;
+    return (k_lead){d, d - wide, d + wide, error > 0 ? erfc(fabs(d) / error / sqrt(2)) : 1};
+}
+
+static void find_k(vg_finding *out, const vg_evaluation *e) {
+    const vg_rule_row *best = best_rule(e), *usual = &e->rule[0];
+    size_t errors = best->kept_errors + best->abstained_errors;
+    char p[32];
+    if (errors < FEWEST_ERRORS || errors == best->rows) {
+        set(out, "k", "few-errors", usual->name);
+        snprintf(out->text, sizeof out->text, "k: %zu error%s cannot tell which k is best. Use k = %s.", errors,
+                 errors == 1 ? "" : "s", usual->name);
+        return;
+    }
+    if (best == usual) {
+        set(out, "k", "first", usual->name);
+        snprintf(out->text, sizeof out->text,
+                 "Use k = %s: no other of these ks catches more errors for the correct predictions that it gives up.",
+                 usual->name);
+        return;
+    }
+    k_lead lead = compare_k(best, usual, e->confidence);
+    double corrected = fmin(1, lead.p_value * (double)(e->rule_count - 1));
+    bool clear = corrected < level;
+    name_p(p, corrected);
+    set(out, "k", clear ? "clear" : "noise", clear ? best->name : usual->name);
+    snprintf(out->text, sizeof out->text,
+             "Use k = %s: %s k = %s, the share of errors caught less that of correct predictions given up is larger by "
+             "%.4f (%g %% interval %.4f to %.4f; paired test, %s corrected for %zu comparison%s), %s.",
+             clear ? best->name : usual->name, clear ? "over" : "at another,", clear ? usual->name : best->name,
+             lead.difference, 100 * e->confidence, lead.low, lead.high, p, e->rule_count - 1,
+             e->rule_count == 2 ? "" : "s", clear ? "which is more than noise" : "which is within noise");
+}
+
 size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *e, const vg_verdict *verdict) {
     size_t count = 0;
     if (verdict && verdict->state != VG_VERDICT_UNKNOWN) {
@@ -196,6 +243,8 @@ size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_eva
     find_calibration(&findings[count++], e);
     if (e->measure_count > 0)
         find_measure_to_use(&findings[count++], e);
+    if (e->rule_count > 1 && !e->label_count && isnan(e->miou.value))
+        find_k(&findings[count++], e);
     if (e->rule_count > 0)
         find_abstaining(&findings[count++], e);
     return count;

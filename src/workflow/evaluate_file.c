@@ -15,6 +15,7 @@ typedef struct evaluation_owner {
     vg_figure_table *whole, *measures, *brief;
     vg_verdict verdict;
     vg_finding findings[VG_MAX_FINDINGS];
+    char advice[VG_FINDING_SIZE];
     char **class_names;
     vg_site_figures sites; /* of images; its evaluation is the one above */
 } evaluation_owner;
@@ -122,6 +123,10 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
     if (images)
         memcpy(owner->result.sites, shape, sizeof owner->result.sites);
     owner->result.finding_count = vg_evaluation_findings(owner->findings, e, &owner->verdict);
+    if (!images && !layout->multilabel)
+        VG_TRY(vg_evaluation__advise_calibrator(&owner->findings[owner->result.finding_count++], in));
+    vg_evaluation__advice(owner->advice, owner->findings, owner->result.finding_count);
+    owner->result.advice = owner->advice;
     return VG_OK;
 }
 

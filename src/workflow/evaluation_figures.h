@@ -8,6 +8,7 @@
 
 /* The figures of one measure's ranking: AURC, E-AURC, AUGRC, error AUROC, error AUPR. */
 enum { VG_RANKING_FIGURES = 5 };
+struct vg_score_input;
 const vg_figure *vg_evaluation__ranking_figure(size_t i);
 const vg_estimate *vg_evaluation__ranking_estimate(const vg_ranking *ranking, size_t i);
 
@@ -18,5 +19,12 @@ vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation 
 vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluation *evaluation);
 /* The rows and columns of that table that a first look needs. It borrows the table's names. */
 vg_status vg_evaluation__brief_table(vg_figure_table **out, const vg_figure_table *measures, const vg_evaluation *e);
+
+/* Which calibrator the predictions support, as one more finding. The input has labels, one a sample. */
+vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_score_input *in);
+/* Whether a finding chooses something: a measure, a k, a calibrator. */
+bool vg_evaluation__is_advice(const vg_finding *finding);
+/* What these choose, in one sentence. */
+void vg_evaluation__advice(char out[VG_FINDING_SIZE], const vg_finding *findings, size_t count);
 
 #endif

@@ -1,6 +1,7 @@
 /* evaluation_json.c - an evaluation as JSON. Keys: docs/cli.md; they are stable. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "workflow/evaluation_figures.h"
 #include "workflow/json_build.h"
@@ -127,6 +128,22 @@ static json_t *classes_json(const vg_evaluation *e, const char *const *names) {
         vg_json__append(array, row);
     }
     return array;
+}
+
+/* What to use, and where the difference to the next is noise: the findings that choose something. */
+static json_t *advice_json(const vg_evaluation_result *result) {
+    json_t *out = json_object();
+    for (size_t i = 0; i < result->finding_count; i++) {
+        const vg_finding *finding = &result->findings[i];
+        if (!vg_evaluation__is_advice(finding))
+            continue;
+        json_t *row = json_object();
+        vg_json__put(row, "use", finding->choice[0] ? vg_json__string(finding->choice) : json_null());
+        vg_json__put(row, "clear", json_boolean(strcmp(finding->verdict, "clear") == 0));
+        vg_json__put_text(row, "why", finding->text);
+        vg_json__put(out, finding->about, row);
+    }
+    return out;
 }
 
 static json_t *findings_json(const vg_evaluation_result *result) {
@@ -256,6 +273,7 @@ json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     if (result->image_count)
         vg_json__put_images(
             out, &(vg_image_list){result->sites, result->ignored, result->images, result->image_count, true, NAN});
+    vg_json__put(out, "advice", advice_json(result));
     vg_json__put(out, "findings", findings_json(result));
     return out;
 }

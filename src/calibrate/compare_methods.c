@@ -1,0 +1,134 @@
+/* compare_methods.c - which calibrator the data support: several methods, each measured on samples that it was not
+ * fitted to, against the predictions as they are and against each other.
+ *
+ * A sample's held-out NLL at each method is paired with its NLL as it is. The mean of the differences over its standard
+ * error is taken as normal; p-values are Holm's over the methods, because the best is picked among them on the same
+ * samples. A method is believed where it is better and its corrected p-value is below 0.05. Of those the simplest is
+ * advised, unless the best is better than it by the same test, its p-value times the number of comparisons. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrate/map.h"
+#include "calibrate/solvers.h"
+
+#define LEVEL 0.05
+#define WIDE 1.959963984540054
+
+/* From few numbers to many. */
+static const vg_calibration_method order[VG_CALIBRATION_CANDIDATES] = {VG_CALIBRATE_TEMPERATURE, VG_CALIBRATE_VECTOR,
+                                                                       VG_CALIBRATE_ISOTONIC, VG_CALIBRATE_VENN_ABERS};
+
+/* is - was: the mean, its interval and the two-sided p-value of no difference. */
+static void compare(vg_calibration_candidate *out, const double *was, const double *is, size_t n) {
+    double mean = 0, squares = 0, count = (double)n;
+    for (size_t i = 0; i < n; i++)
+        mean += (is[i] - was[i]) / count;
+    for (size_t i = 0; i < n; i++)
+        squares += (is[i] - was[i] - mean) * (is[i] - was[i] - mean);
+    double error = sqrt(squares / (count - 1) / count);
+    out->nll_change = mean;
+    out->low = mean - WIDE * error;
+    out->high = mean + WIDE * error;
+    out->p_value = error > 0 ? erfc(fabs(mean) / error / sqrt(2)) : 1;
+}
+
+/* Holm: the i-th smallest of m p-values times m - i, never below the one before. */
+static void correct(vg_calibration_candidate *rows, size_t count) {
+    double least = 0;
+    bool done[VG_CALIBRATION_CANDIDATES] = {false};
+    for (size_t i = 0; i < count; i++) {
+        size_t next = count;
+        for (size_t j = 0; j < count; j++)
+            if (!done[j] && (next == count || rows[j].p_value < rows[next].p_value))
+                next = j;
+        done[next] = true;
+        least = fmax(least, fmin(1, rows[next].p_value * (double)(count - i)));
+        rows[next].corrected = least;
+    }
+}
+
+static void name_p(char out[32], double p) {
+    if (p < 0.001)
+        snprintf(out, 32, "p < 0.001");
+    else
+        snprintf(out, 32, "p = %.2g", p);
+}
+
+/* "changes the held-out NLL by ... (95 % interval ...; p ... corrected for ...)". */
+static void name_change(char *out, size_t room, const vg_calibration_candidate *row, size_t count) {
+    char p[32];
+    name_p(p, row->corrected);
+    snprintf(out, room,
+             "changes the held-out NLL by %+.2g (95 %% interval %+.2g to %+.2g; paired test, %s corrected for %zu methods)",
+             row->nll_change, row->low, row->high, p, count);
+}
+
+static void say(vg_calibration *r, size_t best, size_t first, bool further) {
+    char words[240];
+    const vg_calibration_candidate *rows = r->candidates;
+    name_change(words, sizeof words, &rows[first == r->candidate_count ? best : first], r->candidate_count);
+    if (first == r->candidate_count) {
+        snprintf(r->advice, sizeof r->advice, "Calibrate nothing: the best of the calibrators, %s, %s, which is %s.",
+                 rows[best].name, words, rows[best].nll_change > 0 ? "no gain" : "within noise");
+        return;
+    }
+    snprintf(r->advice, sizeof r->advice, "Calibrate with %s: it %s%s%s%s.", rows[first].name, words,
+             further || first == best ? "" : "; that ", further || first == best ? "" : rows[best].name,
+             further || first == best ? "" : " does better is within noise");
+}
+
+/* What the candidates' figures support. nll: candidates x n. */
+static void judge(vg_calibration *r, double *const *nll) {
+    vg_calibration_candidate *rows = r->candidates, lead;
+    size_t count = r->candidate_count, first = count, best = 0;
+    for (size_t i = 0; i < count; i++) {
+        rows[i].supported = rows[i].nll_change < 0 && rows[i].corrected < LEVEL;
+        first = rows[i].supported && first == count ? i : first;
+        best = rows[i].nll_change < rows[best].nll_change ? i : best;
+    }
+    bool further = false;
+    if (first < count && rows[best].supported && best != first) {
+        compare(&lead, nll[first], nll[best], r->samples);
+        further = lead.p_value * (double)(count - 1) < LEVEL;
+        first = further ? best : first;
+    }
+    snprintf(r->supported, sizeof r->supported, "%s", first < count ? rows[first].name : "none");
+    say(r, best, first, further);
+}
+
+vg_status vg_calibrate__compare(vg_calibration *r, vg_logits *logits, const vg_calibrate_options *options) {
+    vg_calibration *fits[VG_CALIBRATION_CANDIDATES] = {NULL};
+    double *nll[VG_CALIBRATION_CANDIDATES];
+    vg_status status = VG_OK;
+    for (size_t i = 0; i < VG_CALIBRATION_CANDIDATES && status == VG_OK; i++) {
+        vg_calibrate_options o = *options;
+        o.method = order[i];
+        o.compare = 0;
+        vg_calibration **place = &fits[r->candidate_count];
+        status = vg_calibrate__fit(place, logits, &o);
+        if (status == VG_ERR_DATA || status == VG_ERR_NUMERIC || status == VG_ERR_ARGUMENT) {
+            status = VG_OK; /* a class without samples: this method is none for these data */
+            continue;
+        }
+        if (status != VG_OK || !(*place)->folds) {
+            vg_calibration_free(*place);
+            *place = NULL;
+            continue;
+        }
+        vg_calibration_candidate *row = &r->candidates[r->candidate_count];
+        nll[r->candidate_count++] = (*place)->sample_nll[1];
+        snprintf(row->name, sizeof row->name, "%s", vg_calibration_method__name(order[i]));
+        row->nll = (*place)->held_out.nll;
+        row->ece = (*place)->held_out.ece;
+        compare(row, (*place)->sample_nll[0], (*place)->sample_nll[1], r->samples);
+    }
+    if (status == VG_OK && r->candidate_count > 0) {
+        correct(r->candidates, r->candidate_count);
+        judge(r, nll);
+    } else
+        snprintf(r->supported, sizeof r->supported, "unknown");
+    for (size_t i = 0; i < VG_CALIBRATION_CANDIDATES; i++)
+        vg_calibration_free(fits[i]);
+    return status;
+}
