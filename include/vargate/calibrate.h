@@ -92,7 +92,7 @@ typedef struct vg_calibrate_options {
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
     {                                                                                                                  \
         sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL,      \
-            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3, 0                                                          \
+            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3, 0                                                       \
     }
 
 /* Bits of vg_temperature_fit.flags. */
@@ -126,7 +126,7 @@ typedef struct vg_calibration_metrics {
 } vg_calibration_metrics;
 
 /* A method as an alternative to the predictions as they are: its NLL and ECE on samples that it was not fitted to, the
- * change of the NLL with its 95 % interval, the p-value of no change by a paired test, and Holm's over the candidates. */
+ * change of the NLL with its 95 % interval, the p-value of no change by a paired test, and Holm's over candidates. */
 enum { VG_CALIBRATION_CANDIDATES = 4, VG_CALIBRATION_ADVICE = 480 };
 typedef struct vg_calibration_candidate {
     char name[16];
@@ -181,7 +181,7 @@ typedef struct vg_calibration {
     double nll_change[2];    /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
     double ece_change[2];    /* the same of the ECE, for which the sign of each bin's gap is taken as known */
     char *text;              /* what was found, a few lines for people, each with its newline */
-    double *sample_nll[2]; /* samples: each one's NLL before, and held out; NULL without held-out figures */
+    double *sample_nll[2];   /* samples: each one's NLL before, and held out; NULL without held-out figures */
     /* With options.compare: the candidates, which of them the data support ("none": keep the predictions as they are;
      * "unknown": too few samples), and why, in one sentence. */
     size_t candidate_count;

@@ -112,7 +112,7 @@ class ClassFigures:
 class Finding:
     """What the figures say about one question, in plain words (docs/evaluation.md lists the verdicts)."""
 
-    about: Literal["diversity", "calibration", "measure", "abstaining"]
+    about: Literal["diversity", "calibration", "measure", "k", "abstaining", "calibrator"]
     verdict: str
     choice: str | None
     text: str

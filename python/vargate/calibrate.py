@@ -45,8 +45,8 @@ class Calibration(Document):
     fits : list of dict or None
         How the fit of each map ended: ``loss``, ``gradient``, ``iterations``, ``converged``.
     comparison : dict or None
-        With ``compare=True``: the method that is ``supported`` or ``"none"``, why (``text``), and the figures of each of
-        the ``methods``.
+        With ``compare=True``: the method that is ``supported`` or ``"none"``, why (``text``), and the figures of each
+        of the ``methods``.
     samples, members, classes, bins : int
     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after : float
         Of the mean distribution, at T = 1 and at `temperatures`.

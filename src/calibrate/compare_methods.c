@@ -59,9 +59,10 @@ static void name_p(char out[32], double p) {
 static void name_change(char *out, size_t room, const vg_calibration_candidate *row, size_t count) {
     char p[32];
     name_p(p, row->corrected);
-    snprintf(out, room,
-             "changes the held-out NLL by %+.2g (95 %% interval %+.2g to %+.2g; paired test, %s corrected for %zu methods)",
-             row->nll_change, row->low, row->high, p, count);
+    snprintf(
+        out, room,
+        "changes the held-out NLL by %+.2g (95 %% interval %+.2g to %+.2g; paired test, %s corrected for %zu methods)",
+        row->nll_change, row->low, row->high, p, count);
 }
 
 static void say(vg_calibration *r, size_t best, size_t first, bool further) {

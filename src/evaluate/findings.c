@@ -69,8 +69,7 @@ static void name_lead(char *out, size_t room, const vg_evaluation *e) {
     const vg_ranking *rival = &e->measures[lead->rival];
     char p[32];
     name_p(p, lead->corrected);
-    snprintf(out, room,
-             "%s (%.4f) by %.4f (%g %% interval %.4f to %.4f; paired %s, %s corrected for %zu comparison%s)",
+    snprintf(out, room, "%s (%.4f) by %.4f (%g %% interval %.4f to %.4f; paired %s, %s corrected for %zu comparison%s)",
              rival->name, rival->error_auroc.value, lead->difference.value, 100 * e->confidence, lead->difference.low,
              lead->difference.high, e->resamples > 0 ? "bootstrap" : "DeLong test", p, e->measure_count - 1,
              e->measure_count == 2 ? "" : "s");
@@ -188,14 +187,19 @@ typedef struct k_lead {
     double difference, low, high, p_value;
 } k_lead;
 
+/* The variance of a share of n, away from 0 where none or all of them changed. */
+static double share_variance(double part, double n) {
+    double share = (part + 1) / (n + 2);
+    return share * (1 - share) / n;
+}
+
 static k_lead compare_k(const vg_rule_row *best, const vg_rule_row *usual, double confidence) {
     double errors = (double)(best->kept_errors + best->abstained_errors), right = (double)best->rows - errors;
-    double caught = ((double)best->abstained_errors - (double)usual->abstained_errors) / errors;
-    double given = ((double)best->abstained_correct - (double)usual->abstained_correct) / right;
-    double error =
-        sqrt(fabs(caught) * (1 - fabs(caught)) / errors + fabs(given) * (1 - fabs(given)) / right), d = caught - given;
-    double wide = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2) * error;
-    return (k_lead){d, d - wide, d + wide, error > 0 ? erfc(fabs(d) / error / sqrt(2)) : 1};
+    double caught = (double)best->abstained_errors - (double)usual->abstained_errors;
+    double given = (double)best->abstained_correct - (double)usual->abstained_correct;
+    double error = sqrt(share_variance(fabs(caught), errors) + share_variance(fabs(given), right));
+    double wide = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2) * error, d = caught / errors - given / right;
+    return (k_lead){d, d - wide, d + wide, erfc(fabs(d) / error / sqrt(2))};
 }
 
 static void find_k(vg_finding *out, const vg_evaluation *e) {

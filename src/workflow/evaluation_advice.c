@@ -20,8 +20,8 @@ bool vg_evaluation__is_advice(const vg_finding *finding) {
 static void add_choice(char *out, size_t room, const vg_finding *f) {
     bool clear = strcmp(f->verdict, "clear") == 0, noise = strcmp(f->verdict, "noise") == 0;
     size_t used = strlen(out);
-    const char *why = clear   ? "clearly better than the next"
-                      : noise ? "the lead of another is within noise"
+    const char *why = clear                                   ? "clearly better than the next"
+                      : noise                                 ? "the lead of another is within noise"
                       : strcmp(f->verdict, "few-errors") == 0 ? "too few errors to tell"
                                                               : "no other leads";
     if (!f->choice[0])

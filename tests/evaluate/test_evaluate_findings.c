@@ -84,7 +84,7 @@ static void calibration_in_words(void **state) {
         vg_finding list[VG_MAX_FINDINGS];
         vg_evaluation *e = draw(cases[i].power, false, N, 0.1, 0);
         size_t count = vg_evaluation_findings(list, e, NULL);
-        assert_int_equal(count, 3);
+        assert_int_equal(count, 4);
         assert_string_equal(find(list, count, "calibration")->verdict, cases[i].verdict);
         vg_evaluation_free(e);
     }
@@ -199,7 +199,7 @@ static void diversity_comes_first(void **state) {
     verdict.state = VG_VERDICT_COLLAPSED;
     verdict.name = "collapsed";
     snprintf(verdict.text, sizeof verdict.text, "collapsed: members agree");
-    assert_int_equal(vg_evaluation_findings(list, e, &verdict), 4);
+    assert_int_equal(vg_evaluation_findings(list, e, &verdict), 5);
     assert_string_equal(list[0].about, "diversity");
     assert_string_equal(list[0].verdict, "collapsed");
     assert_string_equal(list[0].text, "Collapsed: members agree.");
