@@ -74,11 +74,12 @@ TOPS(tops_half, uint16_t, int32_t, half_order)
 /* The class that each member of sample n names. */
 static void find_tops(uint32_t *tops, const vg_predictions *in, size_t n) {
     ptrdiff_t at = (ptrdiff_t)n * in->stride_n;
+    uint32_t (*top)(const float *, size_t) = vg_measures__tier()->top;
     switch (in->dtype) {
     case VG_F32:
         if (in->stride_c == 1 && in->c >= MANY_CLASSES)
             for (size_t m = 0; m < in->m; m++)
-                tops[m] = vg_measures__tier()->top((const float *)in->data + at + (ptrdiff_t)m * in->stride_m, in->c);
+                tops[m] = top((const float *)in->data + at + (ptrdiff_t)m * in->stride_m, in->c);
         else if (in->stride_c == 1) /* the usual case, compiled for it */
             tops_f32(tops, (const float *)in->data + at, in, 1);
         else

@@ -201,6 +201,13 @@ typedef __mmask16 vfm;
 INLINE vfm vi_zero(vi x) { return _mm512_testn_epi32_mask((__m512i)x, (__m512i)x); }
 INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)_mm512_mask_blend_ps(mask, (__m512)no, (__m512)yes); }
 INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+/* The first lane that is x; 2 VG_LANES where none is. */
+INLINE size_t vf_place(vf v, float x) {
+    unsigned lanes = _mm512_cmpeq_ps_mask((__m512)v, _mm512_set1_ps(x));
+    return lanes ? (size_t)__builtin_ctz(lanes) : 2 * VG_LANES;
+}
+/* The largest lane. */
+INLINE float vf_top(vf x) { return _mm512_reduce_max_ps((__m512)x); }
 /* The root of x >= 0 to about an ulp, 0 below 1e-37. The exact instruction would occupy its unit for as long as ten
  * operations. */
 INLINE vf vf_sqrt(vf x) {
@@ -235,6 +242,20 @@ INLINE vf vf_least(vf a, vf b) { return vf_choose(a < b, a, b); }
 INLINE bool vi_any(vi x) { return vl_any((vl)x); }
 #endif
 INLINE vf vf_most(vf a, vf b) { return vf_max(a, b); }
+INLINE size_t vf_place(vf v, float x) {
+    size_t lane = 0;
+    if (!vi_any(v == x))
+        return 2 * VG_LANES;
+    while (v[lane] != x)
+        lane++;
+    return lane;
+}
+INLINE float vf_top(vf x) {
+    float most = x[0];
+    for (int i = 1; i < 2 * VG_LANES; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
 INLINE vf vf_reciprocal(vf x) { return 1.0f / x; }
 #endif
 

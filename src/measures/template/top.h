@@ -8,15 +8,14 @@ static uint32_t first_top(const float *x, size_t count) {
         memcpy(&v, x + c, sizeof v);
         best = vf_max(v, best);
     }
-    float most = best[0];
-    for (size_t i = 1; i < lanes; i++)
-        most = best[i] > most ? best[i] : most;
+    float most = vf_top(best);
     for (; c < count; c++)
         most = x[c] > most ? x[c] : most;
     for (c = 0; c + lanes <= count; c += lanes) {
         memcpy(&v, x + c, sizeof v);
-        if (vi_any(v == most))
-            break;
+        size_t lane = vf_place(v, most);
+        if (lane < lanes)
+            return (uint32_t)(c + lane);
     }
     while (c + 1 < count && x[c] != most)
         c++;
