@@ -70,9 +70,14 @@ def relink(text: str, source: str, target: str) -> str:
     return LINK.sub(change, text)
 
 
+def page_text(source: str) -> str:
+    """A page without the marks of its blocks that the tests read."""
+    text = re.sub(r"^(```\w+) run.*$", r"\1", (ROOT / source).read_text(), flags=re.M)
+    return re.sub(r"^<!-- (run|not run: .*|compile: .*) -->\n\n", "", text, flags=re.M)
+
+
 def copy_page(source: str, target: str, folder: Path) -> None:
-    text = (ROOT / source).read_text()
-    text = re.sub(r"^(```\w+) run.*$", r"\1", text, flags=re.M)
+    text = page_text(source)
     path = folder / target
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(relink(text, source, target))
@@ -91,7 +96,7 @@ def copy_pages(folder: Path) -> None:
 
 def home(folder: Path) -> None:
     """README.md, with a line that leads to the start."""
-    text = relink((ROOT / "README.md").read_text(), "README.md", "index.md")
+    text = relink(page_text("README.md"), "README.md", "index.md")
     lines = "Ten minutes: [start](start.md). What each measure sees: [pictures](pictures.md).\n\n"
     (folder / "index.md").write_text(text.replace("## Two commands", lines + "## Two commands", 1))
 
