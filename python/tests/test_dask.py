@@ -47,8 +47,15 @@ def same(a: Any, b: Any, tolerance: float = 1e-12) -> None:
 
 
 def without_diversity(figures: dict[str, Any]) -> dict[str, Any]:
-    """What does not rest on the disagreement of members, of which each block thins its own samples."""
-    return {**figures, "findings": [row for row in figures["findings"] if row["about"] != "diversity"]}
+    """What does not rest on the disagreement of members, of which each block thins its own samples, nor on calibrators,
+    which blocks are not fitted with."""
+    left_out = ("diversity", "calibrator")
+    advice = {about: row for about, row in figures["advice"].items() if about not in left_out}
+    return {
+        **figures,
+        "advice": advice,
+        "findings": [row for row in figures["findings"] if row["about"] not in left_out],
+    }
 
 
 def check_all(lazy: vd.DaskScores, whole: vargate.Scores, names: tuple[str, ...] | None = None) -> None:
@@ -407,7 +414,7 @@ def test_a_whole_set_is_an_evaluation() -> None:
     assert len(repr(found)) < 200
     assert list(found.to_pandas("confusion").columns) == names
     assert list(found.measures["tu"].risk_at_coverage) == ["0.5"]
-    assert {finding.about for finding in found.findings} == {"diversity", "calibration", "measure", "abstaining"}
+    assert {finding.about for finding in found.findings} == {"diversity", "calibration", "measure", "k", "abstaining"}
     bare = vd.score(array, logits=True).evaluate().compute()
     assert (bare.measures, bare.rule, bare.verdict.name) == ({}, {}, found.verdict.name)
     assert np.isnan(bare.accuracy)
