@@ -149,7 +149,7 @@ def test_evaluation(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None
     ours = found.to_dict()
     assert set(want) < set(ours)
     # Whether the ECE or a lead are chance needs independent rows, which sites are not.
-    tested = ("ece_expected", "ece_p_value", "ece_debiased", "lead", "notes", "findings", "best")
+    tested = ("ece_expected", "ece_p_value", "ece_debiased", "lead", "notes", "advice", "findings", "best")
     close({key: value for key, value in want.items() if key not in tested}, ours)
     assert found.measures.keys() == want["measures"].keys()
     assert (found.sites, found.ignored) == ((N, H, W), 14)
