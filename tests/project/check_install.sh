@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs into a folder of its own, moves that folder, and builds examples/score.c against it in the four ways a user
-# would: pkg-config and find_package, shared and static. Each program must print the known values.
+# would: pkg-config and find_package, shared and static. Each program must print the known values. Then make uninstall.
 set -u
 : "${VARGATE_BUILD:?is set by ctest}"
 grep -q '^VG_SANITIZE:STRING=.' "$VARGATE_BUILD/CMakeCache.txt" && { echo "not under sanitizers" && exit 77; }
@@ -35,6 +35,17 @@ grep -rn "$folder/first\|$(pwd)/" "$prefix/lib/pkgconfig" "$prefix/lib/cmake" &&
 
 DESTDIR=$folder/destination quietly cmake --install "$VARGATE_BUILD" --prefix /usr
 [ -e "$folder/destination/usr/include/vargate/vargate.h" ] || fail "DESTDIR is not honoured"
+# make uninstall removes what the list of the last installation names, and nothing else
+if command -v make >/dev/null; then
+    mkdir -p "$folder/list" "$folder/destination/usr/lib/other"
+    find "$folder/destination" ! -type d >"$folder/list/installed.txt"
+    touch "$folder/destination/usr/lib/other/file"
+    quietly make SETUP=no BUILD="$folder/list" uninstall
+    [ "$(find "$folder/destination" ! -type d)" = "$folder/destination/usr/lib/other/file" ] ||
+        fail "make uninstall leaves files, or removes others"
+    find "$folder/destination" -name vargate | grep . && fail "make uninstall leaves folders of its own"
+    make SETUP=no BUILD="$folder/list" uninstall >/dev/null 2>&1 && fail "make uninstall twice says nothing"
+fi
 
 cat >"$folder/expected" <<'END'
 sample 0: TU 0.4186  GTU 0.4116  GMU 0.1100  class 0
