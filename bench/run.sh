@@ -5,7 +5,7 @@
 #   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
 #   BENCH_THREADS=2
-#   BENCH_ONLY=score    scoring alone (score, evaluate, grid, peers, others, python: comma list)
+#   BENCH_ONLY=score    scoring alone (score, evaluate, grid, peers, sets, others, python: comma list)
 #   BENCH_PYTHON=...    a Python with numpy and torch to use; otherwise build/bench-venv is made, once
 #   BENCH_PIP_ARGS=...  more arguments for pip, e.g. --extra-index-url of PyTorch's CPU-only packages
 set -u
@@ -13,7 +13,7 @@ build=${1:?usage: run.sh BUILD}
 divide=${BENCH_DIVIDE:-1}
 data=${BENCH_DATA:-dirichlet}
 threads=${BENCH_THREADS:-2}
-only=,${BENCH_ONLY:-score,evaluate,grid,peers,others,python},
+only=,${BENCH_ONLY:-score,evaluate,grid,peers,sets,others,python},
 here=$(dirname "$0")
 lines=$build/bench.jsonl
 work=$build/bench-work
@@ -48,7 +48,9 @@ find_python() {
         rm -rf build/bench-venv
         python3 -m venv build/bench-venv >&2 &&
             # shellcheck disable=SC2086
-            build/bench-venv/bin/pip install --quiet ${BENCH_PIP_ARGS:-} torch==2.13.0 numpy setuptools >&2 &&
+            build/bench-venv/bin/pip install --quiet ${BENCH_PIP_ARGS:-} torch==2.13.0 numpy setuptools \
+                scikit-learn tqdm >&2 &&
+            build/bench-venv/bin/pip install --quiet ${BENCH_PIP_ARGS:-} --no-deps mapie torchcp >&2 &&
             touch build/bench-venv/ready
     fi
     [ -f build/bench-venv/ready ]
@@ -85,7 +87,7 @@ if wanted evaluate; then
 fi
 
 python=
-if wanted grid || wanted peers || wanted others || wanted python; then
+if wanted grid || wanted peers || wanted sets || wanted others || wanted python; then
     find_python || { note "no Python with torch and numpy: peers are left out"; python=; status=1; }
 fi
 # Every number of members and classes beside PyTorch's TU, AU and EU; its own table on stderr.
@@ -96,6 +98,12 @@ fi
 if wanted peers && [ -n "$python" ]; then
     peers_at 10 10000 2000 2000 400
     peers_at 100 10000 400 400 100
+fi
+
+# Prediction sets beside MAPIE and TorchCP, where the Python has them.
+if wanted sets && [ -n "$python" ]; then
+    keep env PYTHONPATH=python VARGATE_LIBRARY="$build/libvargate.so" BENCH_THREADS="$threads" \
+        "$python" "$here/peers/sets_peers.py" $((100000 / divide)) 100 $((20000 / divide))
 fi
 
 # The other parts. bench_train runs its peer itself, with the Python named here.

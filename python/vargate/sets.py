@@ -123,7 +123,7 @@ class Conformal:
         options.randomise = -1 if randomise is None else int(bool(randomise))
         options.seed = whole(seed, "seed", 0, 2**64 - 1)
         options.confidence = float(confidence)
-        self._p_values, self._loaded = bool(p_values), False
+        self._p_values, self._changes_rows = bool(p_values), bool(options.calibration_map)
         self._open(options)
 
     def _options(self, scoring: DecisionOptions, threads: int | None) -> _native.SetsOptions:
@@ -175,7 +175,7 @@ class Conformal:
         setattr(options, "lambda", nan)
         options.randomise, options.seed = -1, 1
         options.thresholds = os.fsencode(file)
-        self._p_values, self._loaded = False, True
+        self._p_values, self._changes_rows = False, True  # as the file may say
         self._open(options)
 
     def fit(self, p: Any, labels: Any, *, groups: Any = None) -> Conformal:
@@ -220,7 +220,7 @@ class Conformal:
     def _given(self, p: Any, view: _native.Predictions) -> Array | None:
         """The predictions (N, C), where the sets are made from exactly these."""
         shown, reading = self._handle.contents, self._resolved.options
-        if self._loaded or reading.logits or reading.renormalise or reading.floor_form:  # conventions that change rows
+        if self._changes_rows or reading.logits or reading.renormalise or reading.floor_form:
             return None
         if type(p) is not np.ndarray or p.dtype.kind != "f" or p.itemsize not in (4, 8) or view.m != 1:
             return None

@@ -22,8 +22,8 @@ vg_status vg_set_groups__find(uint32_t *out, vg_set_groups *groups, const char *
 void vg_set_groups__free(vg_set_groups *groups);
 
 typedef struct vg_sets_data {
-    vg_sets shown; /* what the caller sees; first, so that a pointer to it is a pointer to all */
-    vg_set_rule rule;                 /* lambda and k_reg are those of an alpha: vg_sets__rule */
+    vg_sets shown;    /* what the caller sees; first, so that a pointer to it is a pointer to all */
+    vg_set_rule rule; /* lambda and k_reg are those of an alpha: vg_sets__rule */
     double alphas[VG_SETS_ALPHAS], lambdas[VG_SETS_ALPHAS], k_regs[VG_SETS_ALPHAS];
     vg_score_options scoring; /* as of the caller, without its pointers */
     double *temperature, *class_k;
@@ -32,7 +32,7 @@ typedef struct vg_sets_data {
     double tuning;   /* the share */
     bool needs_tuning, p_values, settled, loaded;
     bool tunes_lambda, tunes_k_reg;
-    bool one_rule; /* all alphas have the same lambda and k_reg */
+    bool one_rule;      /* all alphas have the same lambda and k_reg */
     char **class_names; /* classes, or NULL */
     char *origin;       /* the file that thresholds were read from; NULL: calibrated here */
 
@@ -59,6 +59,7 @@ typedef struct vg_sets_data {
     vg_set_groups groups;
     double *thresholds;               /* alphas x cells */
     double limits[VG_SETS_ALPHAS];    /* the largest threshold of each alpha; with one rule, of all alphas */
+    float bounds[VG_SETS_ALPHAS];     /* lac, one threshold: the least float in a set of each alpha */
     size_t *cell_samples;             /* cells */
     vg_set_tally *tallies;            /* alphas */
     vg_set_figures *figures;          /* alphas */
@@ -110,6 +111,10 @@ typedef struct vg_sets_piece {
 } vg_sets_piece;
 /* Whether the rows of the predictions can be read as they are. */
 bool vg_sets__reads_directly(const vg_sets_data *sets, const vg_predictions *block);
+/* A row of floats of which lac at one threshold needs nothing but comparisons; NULL: it is not so. */
+const float *vg_sets__float_row(const vg_sets_data *sets, const vg_sets_piece *piece, size_t i);
+/* The least float f, not negative, with 1 - f <= threshold; INFINITY: none below 2. */
+float vg_sets__float_bound(double threshold);
 /* The values of row i that its set is made from: the gated mean, or the mean; borrowed, or in room->row. NULL: a row
  * read directly may be no distribution, and the scorer must decide. */
 const double *vg_sets__values(const vg_sets_data *sets, const vg_sets_piece *piece, size_t i, vg_set_room *room);

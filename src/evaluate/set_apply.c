@@ -141,16 +141,22 @@ static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uns
                       const vg_set_rule *rules) {
     const vg_sets *shown = &s->shown;
     size_t C = shown->classes, A = shown->alpha_count, bytes = vg_sets__mask_bytes(s), top = 0;
+    const vg_set_places *out = piece->out;
+    vg_set_marks marks = {masks_of(s, piece) + i * A * bytes, sizes_of(s, piece) + i * A, bytes, A};
+    const float *floats =
+        out->pred || out->p_value || out->value || shown->never_empty ? NULL : vg_sets__float_row(s, piece, i);
+    if (floats && s->rule.kernels->mark_floats(&marks, floats, C, s->bounds))
+        return true;
     const double *value = vg_sets__values(s, piece, i, &s->rooms[worker]);
     if (!value)
         return false;
     set_row r = {{value, s->std ? s->std + i * C : NULL, 1},
                  0,
-                 {masks_of(s, piece) + i * A * bytes, sizes_of(s, piece) + i * A, bytes, A},
+                 marks,
                  &s->rooms[worker],
                  s->scores + worker * C,
                  s->order + worker * C};
-    if (shown->by == VG_SETS_BY_TOP || shown->never_empty || (piece->out->pred && !shown->multilabel))
+    if (shown->by == VG_SETS_BY_TOP || shown->never_empty || (out->pred && !shown->multilabel))
         top = s->rule.kernels->top(value, C);
     if (shown->by == VG_SETS_BY_GROUP || shown->by == VG_SETS_BY_TOP)
         r.cell = shown->by == VG_SETS_BY_TOP ? (uint32_t)top : s->cells[i];
@@ -162,7 +168,7 @@ static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uns
             r.marks.mask[a * bytes + top / 8] |= (uint8_t)(0x80 >> top % 8);
             r.marks.size[a] = 1;
         }
-    put_places(s, piece->out, i, &r, top);
+    put_places(s, out, i, &r, top);
     return true;
 }
 

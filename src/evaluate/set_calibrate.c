@@ -34,6 +34,12 @@ static vg_status score_labels(void *context, size_t index, unsigned worker) {
     vg_sets_data *s = w->sets;
     size_t end = (index + 1) * VG_SET_CHUNK, C = s->shown.classes;
     for (size_t i = index * VG_SET_CHUNK; i < (end < w->piece->rows ? end : w->piece->rows); i++) {
+        const float *floats = vg_sets__float_row(s, w->piece, i);
+        if (floats && s->rule.kernels->mark_floats(&(vg_set_marks){0}, floats, C, NULL)) {
+            s->cells[i] = 0;
+            s->scores[i] = 1 - (double)floats[w->piece->labels[i]];
+            continue;
+        }
         const double *v = vg_sets__values(s, w->piece, i, &s->rooms[worker]);
         if (!v) {
             atomic_store(&w->refused, true);
@@ -216,6 +222,8 @@ vg_status vg_sets__ready(vg_sets_data *s) {
     }
     for (size_t a = 0; s->one_rule && a < alphas; a++)
         s->limits[a] = most;
+    for (size_t a = 0; a < alphas; a++)
+        s->bounds[a] = vg_sets__float_bound(s->thresholds[a * cells]);
     s->shown.thresholds = s->thresholds;
     s->shown.lambdas = s->rule.score == VG_SET_RAPS || s->rule.score == VG_SET_SAPS ? s->lambdas : NULL;
     s->shown.k_regs = s->rule.score == VG_SET_RAPS ? s->k_regs : NULL;

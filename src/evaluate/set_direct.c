@@ -4,6 +4,7 @@
  * The mean over one member is that member, so that a set needs one read of the array and no mean. A row that is not
  * clearly a distribution is left to the scorer, which has the message. */
 #include <math.h>
+#include <string.h>
 
 #include "evaluate/prediction_sets.h"
 
@@ -24,4 +25,23 @@ const double *vg_sets__values(const vg_sets_data *s, const vg_sets_piece *piece,
         return s->rule.kernels->widen(room->row, (const float *)block->data + at, C) ? room->row : NULL;
     const double *row = (const double *)block->data + at;
     return s->rule.kernels->is_distribution(row, C) ? row : NULL;
+}
+
+const float *vg_sets__float_row(const vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
+    const vg_predictions *block = piece->direct;
+    bool plain = block && block->dtype == VG_F32 && s->rule.score == VG_SET_LAC && s->shown.by == VG_SETS_BY_NONE &&
+                 s->shown.classes <= VG_SET_FLOATS;
+    return plain ? (const float *)block->data + (ptrdiff_t)i * block->stride_n : NULL;
+}
+
+float vg_sets__float_bound(double threshold) {
+    uint32_t low = 0, high = UINT32_C(0x40000000); /* the bits of 0 and of 2, between which floats grow with them */
+    float found;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        memcpy(&found, &middle, sizeof found);
+        *(1 - (double)found <= threshold ? &high : &low) = 1 - (double)found <= threshold ? middle : middle + 1;
+    }
+    memcpy(&found, &low, sizeof found);
+    return low == UINT32_C(0x40000000) ? INFINITY : found;
 }

@@ -60,6 +60,20 @@ static size_t mark_own(uint8_t *mask, const double *v, size_t n, double base, co
     MARK(base - v[c] <= thresholds[c]);
 }
 
+static size_t mark_floats_at(uint8_t *mask, const float *v, size_t n, float bound) { MARK(v[c] >= bound); }
+
+static bool mark_floats(const vg_set_marks *to, const float *v, size_t n, const float *bounds) {
+    float sum[4] = {0};
+    unsigned bad = 0;
+    for (size_t c = 0; c < n; c++) {
+        bad |= !(v[c] >= 0);
+        sum[c % 4] += v[c];
+    }
+    for (size_t a = 0; a < to->alphas; a++)
+        to->size[a] = (int32_t)mark_floats_at(to->mask + a * to->bytes, v, n, bounds[a]);
+    return !bad && sums_to_one((double)((sum[0] + sum[1]) + (sum[2] + sum[3])));
+}
+
 static size_t mark_from(uint8_t *mask, const double *v, size_t n, double least) { MARK(v[c] >= least); }
 
 static size_t collect(double *out, const double *v, size_t n, double least) {
@@ -95,8 +109,8 @@ static vg_set_above above(const double *v, size_t n, size_t y) {
     return found;
 }
 
-const vg_set_kernels vg_set__kernels_plain = {is_distribution, widen,   top,   mark_within, mark_own,
-                                              mark_from,       collect, order, above};
+const vg_set_kernels vg_set__kernels_plain = {is_distribution, widen,     top,     mark_within, mark_own,
+                                              mark_floats,     mark_from, collect, order,       above};
 
 const vg_set_kernels *vg_set__kernels(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

@@ -26,6 +26,7 @@ typedef struct vg_set_marks {
     size_t bytes, alphas;
 } vg_set_marks;
 
+enum { VG_SET_FLOATS = 4096 };
 enum { VG_SET_SPARE = 8 }; /* elements that collect() may write beyond those it returns */
 
 typedef struct vg_set_kernels {
@@ -38,6 +39,9 @@ typedef struct vg_set_kernels {
     void (*mark_within)(const vg_set_marks *to, const double *v, size_t n, double base, const double *thresholds);
     /* Marks those with base - v[c] <= thresholds[c] and returns their number. */
     size_t (*mark_own)(uint8_t *mask, const double *v, size_t n, double base, const double *thresholds);
+    /* Marks the floats v >= bounds[alpha], none of which is negative. False: they may be no distribution. n is at most
+     * VG_SET_FLOATS, so that the rounding of their sum stays within the tolerance. */
+    bool (*mark_floats)(const vg_set_marks *to, const float *v, size_t n, const float *bounds);
     size_t (*mark_from)(uint8_t *mask, const double *v, size_t n, double least); /* v >= least */
     /* Writes the values v >= least to `out`, of room n + VG_SET_SPARE, and returns their number. */
     size_t (*collect)(double *out, const double *v, size_t n, double least);

@@ -268,8 +268,12 @@ static vg_status feed_block(vg_sets_data *s, const vg_set_places *out, const vg_
         size_t rows = block->n - first < s->rows ? block->n - first : s->rows;
         vg_predictions part = part_of(block, first, rows);
         vg_set_places here = out ? places_from(out, first, s) : (vg_set_places){0};
-        vg_sets_piece piece = {rows, out ? s->shown.samples : s->seen, labels ? labels + first * width : NULL,
-                               groups ? groups + first : NULL, out ? &here : NULL, NULL};
+        vg_sets_piece piece = {rows,
+                               out ? s->shown.samples : s->seen,
+                               labels ? labels + first * width : NULL,
+                               groups ? groups + first : NULL,
+                               out ? &here : NULL,
+                               NULL};
         VG_TRY(feed_piece(s, &piece, &part));
         s->seen += out ? 0 : rows;
     }

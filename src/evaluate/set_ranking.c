@@ -16,8 +16,8 @@ size_t vg_set_room__doubles(size_t classes) { return 5 * (classes + VG_SET_SPARE
 
 vg_set_room vg_set_room__at(double *memory, size_t classes) {
     size_t step = classes + VG_SET_SPARE;
-    return (vg_set_room){memory,           memory + step,     memory + 2 * step,
-                         memory + 3 * step, memory + 4 * step, 1 / (4 * (double)classes)};
+    return (vg_set_room){
+        memory, memory + step, memory + 2 * step, memory + 3 * step, memory + 4 * step, 1 / (4 * (double)classes)};
 }
 
 /* The `count` values of room->found in falling order. */
@@ -65,8 +65,7 @@ static bool find_prefixes(size_t *out, const vg_set_rule *rules, const double *t
     size_t classes = rules->classes;
     for (size_t a = 0; a < alphas; a++) {
         out[a] = vg_set__prefix(&rules[a], room->sums, count, u, thresholds[a]);
-        if (out[a] == count && count < classes &&
-            score_at(&rules[a], room->sums, count + 1, count, u) <= thresholds[a])
+        if (out[a] == count && count < classes && score_at(&rules[a], room->sums, count + 1, count, u) <= thresholds[a])
             return false;
     }
     return true;

@@ -59,8 +59,8 @@ static double rival_score(const vg_set_rule *rule, const vg_set_row *row, const 
 
 vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
     vg_set_above over = rule->kernels->above(row->value, rule->classes, y);
-    return (vg_set_parts){over.sum, vg_set__exact(row->value[y]), vg_set__exact(over.most), row->u,
-                          (uint32_t)(over.count + 1), 0};
+    return (vg_set_parts){over.sum, vg_set__exact(row->value[y]), vg_set__exact(over.most),
+                          row->u,   (uint32_t)(over.count + 1),   0};
 }
 
 double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_t y) {

@@ -90,8 +90,7 @@ static void check_against_reference(int score, vg_set_by by, size_t members, uns
                     first = q.v[k] > q.v[first] ? k : first;
                 size_t here = by == VG_SETS_BY_CLASS ? (size_t)s.labels[j] : by == VG_SETS_BY_TOP ? first : 0;
                 in_cell += here == cell;
-                larger +=
-                    here == cell && reference_score(sets, &q, (size_t)s.labels[j]) >= own - slack;
+                larger += here == cell && reference_score(sets, &q, (size_t)s.labels[j]) >= own - slack;
             }
             /* In the set where at least the scores beyond the quantile's place are as large as this class's. */
             for (size_t a = 0; a < 2; a++) {
@@ -232,6 +231,18 @@ static void test_kernels(void **state) {
                 memcpy(found[way], s.p, n * sizeof *s.p);
                 k->order(falling[way], found[way], n);
             }
+            float row[MOST], bounds[3] = {0, (float)bound, 0.3f};
+            uint8_t bits[2][3 * ((MOST + 7) / 8)] = {{0}};
+            int32_t sizes[2][3];
+            for (size_t c = 0; c < n; c++)
+                row[c] = (float)s.p[c];
+            for (int way = 0; way < 2; way++) {
+                vg_set_marks marks = {bits[way], sizes[way], (n + 7) / 8, 3};
+                assert_true((way ? fast : plain)->mark_floats(&marks, row, n, bounds));
+            }
+            assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+            assert_memory_equal(sizes[0], sizes[1], sizeof sizes[0]);
+            assert_int_equal(sizes[1][0], n);
             assert_memory_equal(mask[0], mask[1], sizeof mask[0]);
             assert_memory_equal(size[0], size[1], sizeof size[0]);
             assert_memory_equal(falling[0], falling[1], n * sizeof *falling[0]);
@@ -407,15 +418,9 @@ static void test_thresholds_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_one_member),
-        cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_tuning_of_alphas),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_equal_scores),
-        cmocka_unit_test(test_few_samples),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_reference),        cmocka_unit_test(test_one_member), cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_tuning_of_alphas), cmocka_unit_test(test_kernels),    cmocka_unit_test(test_equal_scores),
+        cmocka_unit_test(test_few_samples),      cmocka_unit_test(test_groups),     cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_thresholds_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,10 +218,8 @@ static void test_missed_labels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marginal_coverage),
-        cmocka_unit_test(test_gated_coverage),
-        cmocka_unit_test(test_tuned_coverage),
-        cmocka_unit_test(test_class_coverage),
+        cmocka_unit_test(test_marginal_coverage), cmocka_unit_test(test_gated_coverage),
+        cmocka_unit_test(test_tuned_coverage),    cmocka_unit_test(test_class_coverage),
         cmocka_unit_test(test_missed_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,56 @@ static void mark_within(const vg_set_marks *to, const double *v, size_t n, doubl
     }
 }
 
+/* 16 floats, reversed by eights; those that are not there are 0. */
+static inline __m512 turned(__m512 x) {
+    return _mm512_permutexvar_ps(_mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8), x);
+}
+
+/* 32 floats of which `left` are there, one load for the check and for all alphas; returns which are negative or NaN. */
+static inline __mmask16 mark_32(const vg_set_marks *to, const float *v, size_t c, size_t left, const float *bounds,
+                                __m512 sums[2]) {
+    const uint32_t here = left < 32 ? ((uint32_t)1 << left) - 1 : UINT32_MAX;
+    const __m512 x = _mm512_maskz_loadu_ps((__mmask16)here, v + c), low = turned(x);
+    const __m512 y = here >> 16 ? _mm512_maskz_loadu_ps((__mmask16)(here >> 16), v + c + 16) : _mm512_setzero_ps();
+    const __m512 high = turned(y), zero = _mm512_setzero_ps();
+    sums[0] = _mm512_add_ps(sums[0], x);
+    sums[1] = _mm512_add_ps(sums[1], y);
+    for (size_t a = 0; a < to->alphas; a++) {
+        const __m512 bound = _mm512_set1_ps(bounds[a]);
+        uint32_t bits = (uint32_t)_mm512_cmp_ps_mask(low, bound, _CMP_GE_OQ) |
+                        (uint32_t)_mm512_cmp_ps_mask(high, bound, _CMP_GE_OQ) << 16;
+        uint8_t *mask = to->mask + a * to->bytes + c / 8;
+        if (left >= 32) {
+            memcpy(mask, &bits, sizeof bits);
+        } else {
+            size_t last = (left - 1) / 8; /* a bound of 0 marks what is not there */
+            bits &= (uint32_t)((uint64_t)1 << 8 * (last + 1)) - 1;
+            if (left % 8)
+                bits &= ~((uint32_t)(0xffu >> left % 8) << 8 * last);
+            for (size_t byte = 0; byte <= last; byte++)
+                mask[byte] = (uint8_t)(bits >> 8 * byte);
+        }
+        to->size[a] += (int32_t)_mm_popcnt_u32(bits);
+    }
+    return _mm512_cmp_ps_mask(x, zero, _CMP_NGE_UQ) | _mm512_cmp_ps_mask(y, zero, _CMP_NGE_UQ);
+}
+
+static bool mark_floats(const vg_set_marks *to, const float *v, size_t n, const float *bounds) {
+    __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    __mmask16 bad = 0;
+    size_t c = 0;
+    for (size_t a = 0; a < to->alphas; a++)
+        to->size[a] = 0;
+    for (; c + 32 <= n; c += 32) {
+        _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v), _MM_HINT_T0);
+        _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v + 64), _MM_HINT_T0);
+        bad |= mark_32(to, v, c, 32, bounds, sums);
+    }
+    if (c < n)
+        bad |= mark_32(to, v, c, n - c, bounds, sums);
+    return !bad && fabs((double)_mm512_reduce_add_ps(_mm512_add_ps(sums[0], sums[1])) - 1) <= 0.9e-3;
+}
+
 /* Marks where a comparison of eight reversed values gives a bit. */
 #define MARK(COMPARED)                                                                                                 \
     size_t size = 0;                                                                                                   \
@@ -182,8 +232,8 @@ static vg_set_above above(const double *v, size_t n, size_t y) {
     return (vg_set_above){count, _mm512_reduce_add_pd(sum), _mm512_reduce_max_pd(most)};
 }
 
-const vg_set_kernels vg_set__kernels_avx512 = {is_distribution, widen,   top,   mark_within, mark_own,
-                                               mark_from,       collect, order, above};
+const vg_set_kernels vg_set__kernels_avx512 = {is_distribution, widen,     top,     mark_within, mark_own,
+                                               mark_floats,     mark_from, collect, order,       above};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
