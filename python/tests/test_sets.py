@@ -189,3 +189,14 @@ def test_tuned_for_every_alpha() -> None:
     given = vargate.Conformal(alpha=alphas, score="raps", lam=0.1).fit(P[:300], Y[:300]).settings
     assert given["tuned_parameters"] == ["k_reg"]
     assert given["lambda"] == 0.1
+
+
+@pytest.mark.filterwarnings("ignore:on held-out samples")
+def test_one_member_through_a_map() -> None:
+    """A calibration map changes the rows: `value` is what it made of them, not the array that was given."""
+    p = P.mean(axis=1)
+    found = vargate.calibrate(p[:200], Y[:200], method="isotonic", probabilities=True)
+    made = vargate.Conformal(calibration_map=found).fit(p[:200], Y[:200])
+    mapped = vargate.CalibrationMap(found).apply(p[200:])
+    assert np.allclose(made.sets(p[200:]).value, mapped.reshape(300, -1), atol=1e-12)
+    assert not np.allclose(made.sets(p[200:]).value, p[200:])
