@@ -15,7 +15,7 @@ python=${VARGATE_PYTHON:-python3}
 "$tools/bin/python" -c 'import ziglang, auditwheel, build, wheel, scikit_build_core' 2>/dev/null ||
     "$tools/bin/python" -m pip --disable-pip-version-check --quiet install 'ziglang>=0.13' auditwheel build wheel \
         'scikit-build-core>=0.11' 'cmake>=3.21' ninja
-rm -rf dist
+rm -f dist/*.whl dist/*.tar.gz
 mkdir -p dist build/zig
 cat >build/zig/ar <<END
 #!/bin/sh
