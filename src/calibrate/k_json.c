@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/json_text.h"
 #include "calibrate/json_values.h"
 #include "vargate/calibrate.h"
 
@@ -59,7 +60,7 @@ static json_t *document(const vg_k_fit *f, bool one, bool *ok) {
 vg_status vg_k_fit_json(char **out, const vg_k_fit *fit, int one) {
     bool ok = true;
     json_t *root = document(fit, one != 0, &ok);
-    char *text = ok ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = ok ? vg_base__json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(root);
     if (!text)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for the text of %zu ks", fit->classes);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "calibrate/calibration.h"
 #include "calibrate/map_json.h"
 
@@ -151,7 +152,7 @@ vg_status vg_temperatures_text(char **out, const vg_calibration *calibration) {
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_text: out and calibration must not be NULL");
     bool ok = true;
     json_t *root = calibration_object(calibration, &ok);
-    char *text = ok ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) : NULL;
+    char *text = ok ? vg_base__json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) : NULL;
     json_decref(root);
     if (text == NULL)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for the text of %zu temperatures", calibration->count);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/json_text.h"
+
 static vg_status wrong(const vg_json_records *r, const char *reason) {
     return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: %s", r->source->path, r->unit, r->number, reason);
 }
@@ -128,7 +130,7 @@ vg_status vg_json__add_id(vg_json_records *r, const json_t *id) {
     }
     if (json_is_string(id))
         return vg_strings__push(&r->source->ids, json_string_value(id), json_string_length(id));
-    char *text = json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = vg_base__json_text(id, JSON_COMPACT | JSON_ENCODE_ANY);
     if (!text)
         return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for an id", r->source->path);
     vg_status status = vg_strings__push(&r->source->ids, text, strlen(text));

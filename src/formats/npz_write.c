@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/json_text.h"
 #include "formats/writer.h"
 
 enum { LOCAL = 30, CENTRAL = 46, END = 22, END64 = 56, LOCATOR = 20, ZIP64_LOCAL = 20 };
@@ -102,7 +103,7 @@ static vg_status make_comment(char **out, const vg_writer *writer) {
             json_decref(metadata);
             return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path, writer->metadata[i].key);
         }
-    *out = json_dumps(metadata, JSON_COMPACT);
+    *out = vg_base__json_text(metadata, JSON_COMPACT);
     json_decref(metadata);
     if (!*out)
         return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its metadata", path);

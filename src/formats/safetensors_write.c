@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "formats/writer.h"
 
 vg_status vg_safetensors__begin(vg_writer *writer, vg_entry *entry) {
@@ -34,8 +35,13 @@ static int by_size(const void *a, const void *b) {
 /* {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}; NULL when memory ran out. */
 static json_t *describe(const vg_entry *entry, uint64_t begin) {
     json_t *shape = json_array();
+    bool ok = true;
     for (size_t i = 0; i < entry->rank; i++)
-        json_array_append_new(shape, json_integer((json_int_t)entry->shape[i]));
+        vg_base__json_add(shape, json_integer((json_int_t)entry->shape[i]), &ok);
+    if (!ok) {
+        json_decref(shape);
+        return NULL;
+    }
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", type_name(entry->element), "shape", shape, "data_offsets",
                      (json_int_t)begin, (json_int_t)(begin + entry->bytes));
 }
@@ -44,7 +50,8 @@ static vg_status build(vg_writer *writer, json_t *header, vg_entry *const *order
     const char *path = vg_output__path(writer->output);
     if (writer->metadata_count > 0) {
         json_t *metadata = json_object();
-        json_object_set_new(header, "__metadata__", metadata);
+        if (json_object_set_new(header, "__metadata__", metadata) != 0)
+            return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its header", path);
         for (size_t i = 0; i < writer->metadata_count; i++)
             if (json_object_set_new(metadata, writer->metadata[i].key, json_string(writer->metadata[i].value)) != 0)
                 return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path,
@@ -64,7 +71,7 @@ static vg_status write_header(vg_writer *writer, vg_entry *const *order) {
     if (!header)
         return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its header", path);
     vg_status status = build(writer, header, order);
-    char *text = status == VG_OK ? json_dumps(header, JSON_COMPACT) : NULL;
+    char *text = status == VG_OK ? vg_base__json_text(header, JSON_COMPACT) : NULL;
     json_decref(header);
     if (status == VG_OK && !text)
         status = vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its header", path);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "backend/gate.h"
+#include "base/json_text.h"
 #include "formats/arrays.h"
 #include "nn/recipe.h"
 #include "vargate/formats.h"
@@ -180,9 +181,10 @@ static vg_status pass_all(walk *w, vg_learner *l, bool full) {
 
 static vg_status state_text(char **out, const vg_train_state *s, const vg_learner *l) {
     json_t *mean = json_array(), *std = json_array();
+    bool ok = true;
     for (size_t i = 0; i < 16; i++) {
-        json_array_append_new(mean, json_real(s->mean[i]));
-        json_array_append_new(std, json_real(s->std[i]));
+        vg_base__json_add(mean, json_real(s->mean[i]), &ok);
+        vg_base__json_add(std, json_real(s->std[i]), &ok);
     }
     json_t *state = json_pack(
         "{s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:I, "
@@ -195,7 +197,7 @@ static vg_status state_text(char **out, const vg_train_state *s, const vg_learne
         s->collapsed, "channels", (json_int_t)s->channels, "height", (json_int_t)s->height, "width",
         (json_int_t)s->width, "classes", (json_int_t)s->classes, "refreshed", l->model->has_refreshed, "mean", mean,
         "std", std, "threads", (json_int_t)s->threads, "lowest_loss", s->lowest_loss, "waited", (json_int_t)s->waited);
-    *out = state ? json_dumps(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
+    *out = ok ? vg_base__json_text(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
     json_decref(state);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the state of training");
 }

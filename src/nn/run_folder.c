@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/names.h"
 #include "formats/arrays.h"
 #include "nn/predictor.h"
@@ -261,7 +262,7 @@ vg_status vg_train__describe(vg_training *t) {
                           "seed", (json_int_t)t->recipe.seed, "device", t->backend->device, "threads",
                           (json_int_t)t->backend->threads, "train_samples", (json_int_t)t->options.train.samples,
                           "validation_samples", (json_int_t)t->options.validation.samples);
-    char *json = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
+    char *json = vg_base__json_text(j, JSON_INDENT(2));
     json_decref(j);
     if (!json)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for run.json");
@@ -280,10 +281,10 @@ vg_status vg_train__begin_log(vg_training *t) {
 
 static double finite(double value) { return isfinite(value) ? value : 0; }
 
-/* Appends the object as a line and writes the file. Owns the object. */
-static vg_status log_object(vg_training *t, json_t *j) {
+/* Appends the object as a line and writes the file. Owns the object. ok: everything could be put into it. */
+static vg_status log_object(vg_training *t, json_t *j, bool ok) {
     char path[4096];
-    char *line = j ? json_dumps(j, JSON_REAL_PRECISION(17)) : NULL;
+    char *line = ok ? vg_base__json_text(j, JSON_REAL_PRECISION(17)) : NULL;
     vg_status status = line ? vg_train__write_event(t, j) : VG_OK;
     json_decref(j);
     if (!line)
@@ -298,10 +299,10 @@ static vg_status log_object(vg_training *t, json_t *j) {
     return status == VG_OK ? vg_text_save(path, t->log, t->log_length) : status;
 }
 
-static json_t *gates_list(const double *gates, size_t classes) {
+static json_t *gates_list(const double *gates, size_t classes, bool *ok) {
     json_t *list = json_array();
     for (size_t c = 0; c < classes; c++)
-        json_array_append_new(list, json_real(finite(gates[c])));
+        vg_base__json_add(list, json_real(finite(gates[c])), ok);
     return list;
 }
 
@@ -316,9 +317,11 @@ vg_status vg_train__write_gates(vg_training *t) {
     vg_status status = vg_checkpoint__gates(&gates, path, t->state.classes);
     if (status != VG_OK)
         return status;
-    json_t *j = json_pack("{s:s, s:s, s:o, s:s}", "schema", "vargate/1", "command", "train", "k",
-                          gates_list(gates, t->state.classes), "checkpoint", t->recipe.checkpoint ? "best" : "last");
-    text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    bool ok = true;
+    json_t *j =
+        json_pack("{s:s, s:s, s:o, s:s}", "schema", "vargate/1", "command", "train", "k",
+                  gates_list(gates, t->state.classes, &ok), "checkpoint", t->recipe.checkpoint ? "best" : "last");
+    text = ok ? vg_base__json_text(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(j);
     status =
         text ? vg_train__path(path, sizeof path, t, "k.json") : vg_base__fail(VG_ERR_MEMORY, "no memory for k.json");
@@ -337,9 +340,10 @@ vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
                   "diversity", finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate,
                   "images_per_s", m->images_per_s, "verdict", m->verdict.name, "share", finite(m->verdict.share),
                   "disagreement", finite(m->verdict.disagreement), "collapsed", (int)t->state.collapsed);
+    bool ok = j != NULL;
     if (j && t->gates)
-        json_object_set_new(j, "k", gates_list(t->gates, t->state.classes));
-    return log_object(t, j);
+        vg_base__json_put(j, "k", gates_list(t->gates, t->state.classes, &ok), &ok);
+    return log_object(t, j, ok);
 }
 
 vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *m) {
@@ -350,10 +354,11 @@ vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *m) {
     if (!j) /* the file was removed: there is no line to add to */
         return VG_OK;
     t->log_length = start;
-    json_object_set_new(j, "refreshed_val_loss", json_real(finite(m->val_loss)));
-    json_object_set_new(j, "refreshed_val_accuracy", json_real(m->val_accuracy));
-    json_object_set_new(j, "refreshed_val_ece", json_real(finite(m->val_ece)));
-    return log_object(t, j);
+    bool ok = true;
+    vg_base__json_put(j, "refreshed_val_loss", json_real(finite(m->val_loss)), &ok);
+    vg_base__json_put(j, "refreshed_val_accuracy", json_real(m->val_accuracy), &ok);
+    vg_base__json_put(j, "refreshed_val_ece", json_real(finite(m->val_ece)), &ok);
+    return log_object(t, j, ok);
 }
 
 vg_status vg_train__save(vg_training *t, const char *name, bool full) {

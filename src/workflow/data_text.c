@@ -73,7 +73,7 @@ vg_status vg_data_text(char **out, const char *name, const vg_dataset_options *o
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for a text");
     const vg_data_visitor writer = {stream, write_entry, write_places, write_file, write_contents};
     vg_status status = vg_data__walk(&writer, name, &o, statistics != 0);
-    if (fclose(stream) != 0 && status == VG_OK)
+    if ((fclose(stream) != 0 || !*out) && status == VG_OK)
         status = vg_base__fail(VG_ERR_MEMORY, "out of memory for a text");
     if (status != VG_OK) {
         free(*out);

@@ -100,7 +100,7 @@ vg_status vg_decide_result_text(char **out, const vg_decide_result *result, cons
     if (!t.out)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the text");
     write_lines(&t, path);
-    if (fclose(t.out) == 0)
+    if (fclose(t.out) == 0 && *out)
         return VG_OK;
     free(*out);
     *out = NULL;

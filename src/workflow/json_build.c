@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/json_text.h"
 
 static _Thread_local bool out_of_memory;
 
@@ -179,7 +180,7 @@ vg_status vg_json__text(char **out, json_t *value) {
 }
 
 vg_status vg_json__indented(char **out, json_t *value) {
-    *out = value && !out_of_memory ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    *out = value && !out_of_memory ? vg_base__json_text(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     out_of_memory = false;
     json_decref(value);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the JSON result");

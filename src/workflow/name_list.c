@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/json_text.h"
 #include "formats/arrays.h"
+#include "workflow/json_build.h"
 
 static int is_safetensors(const char *path) {
     static const char ending[] = ".safetensors";
@@ -19,9 +21,10 @@ vg_status vg_name_list__write(vg_writer *writer, const char *path, const char *k
     if (!is_safetensors(path))
         return vg_writer__texts(writer, key, texts, count);
     json_t *list = json_array();
+    bool ok = true;
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_string(texts[i]));
-    char *text = json_dumps(list, 0);
+        vg_base__json_add(list, vg_json__string(texts[i]), &ok);
+    char *text = ok ? vg_base__json_text(list, 0) : NULL;
     json_decref(list);
     if (!text)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for the list of %s", key);

@@ -50,7 +50,7 @@ static vg_status all_scripts(char **out, size_t *length, const vg_page *page) {
     if (!stream)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the script of the figures");
     vg_status status = write_scripts(stream, page);
-    if (fclose(stream) != 0 && status == VG_OK)
+    if ((fclose(stream) != 0 || !*out) && status == VG_OK)
         status = vg_base__fail(VG_ERR_MEMORY, "out of memory for the script of the figures");
     return status;
 }

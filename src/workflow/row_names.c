@@ -67,7 +67,10 @@ static void put_text(vg_text_rows *rows, const char *text, bool json) {
     }
     json_t *value = vg_json__string(text);
     char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-    vg_text_rows__put(rows, quoted ? quoted : "null");
+    if (quoted)
+        vg_text_rows__put(rows, quoted);
+    else if (rows->status == VG_OK)
+        rows->status = vg_base__fail(VG_ERR_MEMORY, "out of memory for a name");
     free(quoted);
     json_decref(value);
 }

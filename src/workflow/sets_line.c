@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "vargate/temperatures.h"
+#include "workflow/json_build.h"
 #include "workflow/prediction_set_rows.h"
 
 vg_status vg_set_line__open(vg_set_line *l, vg_sets *sets) {
@@ -46,23 +48,23 @@ static void explain(vg_stream_line *from, const vg_sets_data *s, const vg_predic
     snprintf(from->error, sizeof from->error, "%s", failed ? vg_error_message() : kept);
 }
 
-static json_t *set_json(const vg_set_line *l, size_t a) {
+static json_t *set_json(const vg_set_line *l, size_t a, bool *ok) {
     const vg_sets *s = &l->sets->shown;
     size_t count =
         vg_set_rows__classes(l->order, l->places.mask + a * vg_sets__mask_bytes(l->sets), l->places.value, s->classes);
     json_t *classes = json_array(), *names = s->class_names ? json_array() : NULL;
     for (size_t i = 0; i < count; i++) {
-        json_array_append_new(classes, json_integer((json_int_t)l->order[i]));
+        vg_base__json_add(classes, json_integer((json_int_t)l->order[i]), ok);
         if (names)
-            json_array_append_new(names, json_string(s->class_names[l->order[i]]));
+            vg_base__json_add(names, vg_json__string(s->class_names[l->order[i]]), ok);
     }
     json_t *out = json_pack("{s:f}", "alpha", s->alphas[a]);
     if (!s->multilabel)
-        json_object_set_new(out, "decision", json_integer(count == 1 ? (json_int_t)l->order[0] : -1));
-    json_object_set_new(out, "size", json_integer((json_int_t)count));
-    json_object_set_new(out, "classes", classes);
-    if (names)
-        json_object_set_new(out, "names", names);
+        vg_base__json_put(out, "decision", json_integer(count == 1 ? (json_int_t)l->order[0] : -1), ok);
+    vg_base__json_put(out, "size", json_integer((json_int_t)count), ok);
+    vg_base__json_put(out, "classes", classes, ok);
+    if (s->class_names)
+        vg_base__json_put(out, "names", names, ok);
     return out;
 }
 
@@ -77,12 +79,13 @@ char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
         return NULL;
     }
     json_t *sets = json_array(), *root = json_object();
+    bool ok = true;
     for (size_t a = 0; a < s->alpha_count; a++)
-        json_array_append_new(sets, set_json(l, a));
+        vg_base__json_add(sets, set_json(l, a, &ok), &ok);
     if (!s->multilabel)
-        json_object_set_new(root, "pred", json_integer(l->places.pred[0]));
-    json_object_set_new(root, "sets", sets);
-    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)), *out = NULL;
+        vg_base__json_put(root, "pred", json_integer(l->places.pred[0]), &ok);
+    vg_base__json_put(root, "sets", sets, &ok);
+    char *text = ok ? vg_base__json_text(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL, *out = NULL;
     json_decref(root);
     if (text && asprintf(&out, ",%s\n", text + 1) < 0)
         out = NULL;

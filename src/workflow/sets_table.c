@@ -166,5 +166,5 @@ vg_status vg_sets__table(char **out, const vg_sets *s, bool decisions) {
     if (!stream)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for a table");
     decisions && s->figures ? print_decisions(stream, s) : print_table(stream, s);
-    return fclose(stream) == 0 ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for a table");
+    return fclose(stream) == 0 && *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for a table");
 }

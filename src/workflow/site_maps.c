@@ -270,7 +270,7 @@ static vg_status write_rows(const map_job *job, const vg_site_images *images) {
                 row->mean, row->median, row->p95, row->max);
         fprintf(out, !refer ? "\n" : row->abstained_share > job->maps->refer_above ? ",1\n" : ",0\n");
     }
-    bool failed = fclose(out) != 0;
+    bool failed = fclose(out) != 0 || !text;
     vg_status status = failed ? vg_base__fail(VG_ERR_MEMORY, "out of memory for the rows of the images")
                               : vg_text_save(path, text, length);
     free(text);

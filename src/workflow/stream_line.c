@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
+
 static bool fail(vg_stream_line *line, const char *text) {
     snprintf(line->error, sizeof line->error, "%s", text);
     return false;
@@ -217,8 +219,10 @@ static bool take_id(vg_stream_line *line, const json_t *id) {
         }
         return set_id(line, shortest, strlen(shortest));
     }
-    char *text = id ? json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    bool done = text ? set_id(line, text, strlen(text)) : set_id(line, "null", 4);
+    if (!id)
+        return set_id(line, "null", 4);
+    char *text = vg_base__json_text(id, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    bool done = text && set_id(line, text, strlen(text));
     free(text);
     return done;
 }

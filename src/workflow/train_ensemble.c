@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "data/dataset.h"
 #include "formats/arrays.h"
 #include "formats/text_file.h"
@@ -102,7 +103,7 @@ static vg_status write_lines(const char *path, const json_t *lines) {
     VG_TRY(vg_text__open(&file, path));
     vg_status status = VG_OK;
     for (size_t i = 0; i < json_array_size(lines) && status == VG_OK; i++) {
-        char *line = json_dumps(json_array_get(lines, i), JSON_REAL_PRECISION(17));
+        char *line = vg_base__json_text(json_array_get(lines, i), JSON_REAL_PRECISION(17));
         status =
             line ? vg_text__write(file, line, strlen(line)) : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
         if (status == VG_OK)
