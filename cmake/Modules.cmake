@@ -27,7 +27,12 @@ foreach(module ${VG_MODULES})
   if(VG_DNNL_LIBRARY AND VG_DNNL_INCLUDE) # one engine of products a build (src/backend/cpu/cpu_engine.h)
     list(FILTER sources EXCLUDE REGEX "/cpu/cpu_gemm[^/]*[.]c$")
   else()
-    list(FILTER sources EXCLUDE REGEX "/cpu/cpu_dnnl[.]c$")
+    list(FILTER sources EXCLUDE REGEX "/cpu/cpu_dnnl[^/]*[.]c$")
+  endif()
+  if(VG_DNNL_CATCH AND module STREQUAL "backend") # exceptions pass through the C files between
+    list(APPEND sources ${PROJECT_SOURCE_DIR}/src/backend/cpu/cpu_dnnl_catch.cpp)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cpu_dnnl.c
+      ${PROJECT_SOURCE_DIR}/src/backend/cpu/cpu_dnnl_choice.c PROPERTIES COMPILE_OPTIONS -fexceptions)
   endif()
   add_library(vargate-${module} OBJECT ${sources})
   vg_module_include(module_include ${module})

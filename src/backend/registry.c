@@ -58,8 +58,9 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
         }
         if (status == VG_OK || !any)
             return status;
-        /* The plain backend after it has no bfloat16 at all, and would hide why the CPU has none. */
-        if (strcmp(registry[i].name, "cpu") == 0 && options->compute == VG_COMPUTE_BF16)
+        /* The plain backend after it has no bfloat16 at all, and would hide why the CPU has none. Where memory ran out,
+         * it would give other bits, slowly. */
+        if (strcmp(registry[i].name, "cpu") == 0 && (options->compute == VG_COMPUTE_BF16 || status == VG_ERR_MEMORY))
             return status;
         if (strcmp(registry[i].name, "cuda") == 0) /* the reason without what to do about it */
             snprintf(passed_over, sizeof passed_over, "%.*s", (int)strcspn(vg_error_message(), ";"),

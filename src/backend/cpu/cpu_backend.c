@@ -381,9 +381,18 @@ static vg_status open_context(vg_backend *backend) {
     return VG_OK;
 }
 
+/* VG_ERR_MEMORY when so many threads cannot be started. OpenMP's library would end the process. */
+static vg_status can_start(unsigned threads) {
+    vg_pool *pool;
+    VG_TRY(vg_pool__new(&pool, threads));
+    vg_pool__free(pool);
+    return VG_OK;
+}
+
 vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *options) {
     vg_backend *backend;
     *out = NULL;
+    VG_TRY(can_start(options->threads));
     VG_TRY(vg_base__zalloc(&backend, 1, sizeof *backend, "backend"));
     backend->name = "cpu";
     backend->ops = &ops;
