@@ -115,18 +115,21 @@ if(backend IN_LIST VG_MODULES)
       list(APPEND VG_INCLUDE_backend ${VG_DNNL_INCLUDE})
       list(APPEND VG_PC_LIBS -L${dnnl_folder})
     endif()
-    # What oneDNN throws is caught in C++ (src/backend/cpu/cpu_dnnl_catch.cpp), compiled by the C++ compiler that belongs
-    # to the C compiler. Where there is none, a failed allocation within oneDNN ends the process.
-    if(NOT CMAKE_CXX_COMPILER AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    # What oneDNN throws is caught in C++ (src/backend/cpu/cpu_dnnl_catch.cpp), compiled by the C++ compiler that
+    # belongs to the C compiler. Where there is none, a failed allocation within oneDNN ends the process. A project that
+    # adds this one decides on its languages itself.
+    if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
       string(REGEX REPLACE "clang(-[0-9]+)?$" "clang++\\1" compiler "${CMAKE_C_COMPILER}")
       if(EXISTS ${compiler})
         set(CMAKE_CXX_COMPILER ${compiler})
       endif()
     endif()
-    include(CheckLanguage)
-    check_language(CXX)
-    if(CMAKE_CXX_COMPILER)
-      enable_language(CXX)
+    if(PROJECT_IS_TOP_LEVEL)
+      include(CheckLanguage)
+      check_language(CXX)
+      if(CMAKE_CXX_COMPILER)
+        enable_language(CXX)
+      endif()
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL CMAKE_C_COMPILER_ID)
       set(VG_DNNL_CATCH ON)
