@@ -18,15 +18,13 @@
 #define JS32_CLEAR 0.005f /* of the largest member: a smaller value is marked */
 
 typedef struct js32_sets { /* up to two pairs of sets of a class, members by themselves */
-    vf b[2][16];
+    vf b[2][FEW_MEMBERS];
     vf here[2], value[2]; /* sum over members at the node, M^2 times the integral so far */
     vi last[2];           /* node a lane takes */
 } js32_sets;
 
-/* The sum over B members, 8 or 16. */
-INLINE vf js32_members(const vf *b, const int B) {
-    return vf_rounded(B == 16 ? js32_sum(b, 8) + js32_sum(b + 8, 8) : js32_sum(b, 8));
-}
+/* The sum over the members. */
+INLINE vf js32_members(const vf *b) { return vf_rounded(js32_sum(b, FEW_MEMBERS)); }
 
 /* For few members: the weights of sets first .. last, in pairs and in order. */
 static void pack_pairs32(tile *t, size_t first, size_t last) {
@@ -66,39 +64,39 @@ INLINE vf js32_few_start(vf u) {
 }
 
 /* The first node. `w`: the pairs' weights; places after the last member hold zeros. */
-INLINE void js32_few_enter(const tile *t, js32_sets *at, const vf *w, float count, const int G, const int B) {
+INLINE void js32_few_enter(const tile *t, js32_sets *at, const vf *w, float count, const int G) {
     const vh *u = (const vh *)t->scaled32;
     UNROLL
-    for (int m = 0; m < B; m++) {
+    for (int m = 0; m < FEW_MEMBERS; m++) {
         vf own = vf_twice(u[m]);
         UNROLL
         for (int g = 0; g < G; g++)
-            at->b[g][m] = js32_few_start(vf_rounded(own * w[g * B + m]));
+            at->b[g][m] = js32_few_start(vf_rounded(own * w[g * FEW_MEMBERS + m]));
     }
     UNROLL
     for (int g = 0; g < G; g++) {
-        vf square[16];
+        vf square[FEW_MEMBERS];
         UNROLL
-        for (int m = 0; m < B; m++)
+        for (int m = 0; m < FEW_MEMBERS; m++)
             square[m] = vf_rounded(at->b[g][m] * at->b[g][m]);
-        vf squares = js32_members(square, B), here = js32_members(at->b[g], B);
+        vf squares = js32_members(square), here = js32_members(at->b[g]);
         at->value[g] = vf_rounded((count * squares - here * here) * (float)js32_wide_weight[0]);
         at->here[g] = here;
     }
 }
 
 /* Nodes 1 and 2, and the step to a = e^(-us) at the third. */
-INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int G, const int B) {
+INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int G) {
     UNROLL
     for (int j = 1; j <= 3; j++)
         UNROLL
     for (int g = 0; g < G; g++) {
         UNROLL
-        for (int m = 0; m < B; m++) {
+        for (int m = 0; m < FEW_MEMBERS; m++) {
             vf *b = &at->b[g][m], a = 1.0f - *b;
             *b = vf_rounded(j < 3 ? *b * (2.0f - *b) : a * a);
         }
-        vf here = at->here[g], next = js32_members(at->b[g], B);
+        vf here = at->here[g], next = js32_members(at->b[g]);
         if (j == 3)
             next -= spare;
         if (j > 1)
@@ -112,11 +110,11 @@ INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int G, 
 }
 
 /* a squared, and its sum over members. */
-INLINE vf js32_few_square(js32_sets *at, const int g, float spare, bool padded, const int B) {
+INLINE vf js32_few_square(js32_sets *at, const int g, float spare, bool padded) {
     UNROLL
-    for (int m = 0; m < B; m++)
+    for (int m = 0; m < FEW_MEMBERS; m++)
         at->b[g][m] = vf_rounded(at->b[g][m] * at->b[g][m]);
-    vf sum = js32_members(at->b[g], B);
+    vf sum = js32_members(at->b[g]);
     return padded ? sum - spare : sum;
 }
 
@@ -137,18 +135,18 @@ typedef struct js32_range {
 } js32_range;
 
 /* G pairs of sets of class c; values over the largest member, below zero where marked, in wide[]. `padded`: there are
- * fewer than B members. Returns whether none is marked. */
-INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, bool padded, const int G, const int B) {
-    float count = (float)t->M, spare = (float)(B - (int)t->M);
+ * fewer than FEW_MEMBERS. Returns whether none is marked. */
+INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, bool padded, const int G) {
+    float count = (float)t->M, spare = (float)(FEW_MEMBERS - (int)t->M);
     js32_sets at;
     js32_few_plan(t, &at, c, sets.from, sets.last, G);
-    js32_few_enter(t, &at, t->pairs32 + sets.first * (size_t)B, count, G, B);
-    js32_few_rise(&at, count, spare, G, B);
+    js32_few_enter(t, &at, t->pairs32 + sets.first * FEW_MEMBERS, count, G);
+    js32_few_rise(&at, count, spare, G);
     UNROLL
     for (int j = 4; j < JS32_WIDE_LEAST; j++)
         UNROLL
     for (int g = 0; g < G; g++) {
-        vf here = js32_few_square(&at, g, spare, padded, B);
+        vf here = js32_few_square(&at, g, spare, padded);
         at.value[g] += here * (count * (float)js32_wide_weight[j - 1] - here * (float)js32_wide_weight[j]);
     }
     int nodes = G == 2 ? vi_most(vi_more(at.last[0], at.last[1])) : vi_most(at.last[0]);
@@ -156,7 +154,7 @@ INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, b
         float weight = (float)js32_wide_weight[j] * (j == JS32_WIDE_LAST ? 2.0f : 1.0f); /* the upper tail */
         UNROLL
         for (int g = 0; g < G; g++) {
-            vf here = js32_few_square(&at, g, spare, padded, B);
+            vf here = js32_few_square(&at, g, spare, padded);
             at.value[g] = js32_few_take(at.value[g], vf_rounded(here * (2.0f * count - here)), weight, at.last[g], j);
         }
     }
@@ -174,19 +172,18 @@ INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, b
 }
 
 typedef bool js32_few_run(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide);
-#define JS32_FEW_RUN(NAME, PADDED, G, B)                                                                               \
+#define JS32_FEW_RUN(NAME, PADDED, G)                                                                                  \
     static bool NAME(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide) {                      \
-        return js32_few_block(t, c, (js32_range){from, last, first}, wide, PADDED, G, B);                              \
+        return js32_few_block(t, c, (js32_range){from, last, first}, wide, PADDED, G);                                 \
     }
-JS32_FEW_RUN(js32_few_eight, false, 2, 8)
-JS32_FEW_RUN(js32_few_four, true, 2, 8)
-JS32_FEW_RUN(js32_few_two, true, 1, 8)
-JS32_FEW_RUN(js32_few_large, true, 1, 16)
+JS32_FEW_RUN(js32_few_full, false, 2)
+JS32_FEW_RUN(js32_few_four, true, 2)
+JS32_FEW_RUN(js32_few_two, true, 1)
 
 /* All sets of class c into wide[from .. to], and up to three more. Returns whether none is marked. */
 static bool js32_few(const tile *t, size_t c, size_t from, size_t to, vh *wide) {
-    bool clear = true, large = t->M > 8, two = large || to - from < 2;
-    js32_few_run *run = large ? js32_few_large : two ? js32_few_two : t->M == 8 ? js32_few_eight : js32_few_four;
+    bool clear = true, two = to - from < 2;
+    js32_few_run *run = two ? js32_few_two : t->M == FEW_MEMBERS ? js32_few_full : js32_few_four;
     size_t step = two ? 2 : 4;
     for (size_t s = from; s <= to; s += step)
         clear &= run(t, c, s, to, (s - from) / 2, wide + s);

@@ -68,8 +68,8 @@ INLINE bool beyond_moments(const tile *t) {
 #define CHUNK 8 /* members loaded at once */
 /* Members transposed at once: few where there are many classes, so that the cache holds them. */
 INLINE size_t chunk_members(size_t C) { return C > 64 ? CHUNK / 2 : C > 16 ? CHUNK : 2 * CHUNK; }
-#define FEW_MEMBERS 16 /* the most members that js32_small.h takes */
-#define SET_RESULTS 6  /* TU AU EU EPCE EPKL EPJS */
+#define FEW_MEMBERS 8 /* the most members that js32_small.h takes */
+#define SET_RESULTS 6 /* TU AU EU EPCE EPKL EPJS */
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     size_t count, bytes, end;
@@ -91,7 +91,7 @@ static void measure_tile(tile *t, const vg_kernel_job *job) {
                job->options.floor_form == VG_FLOOR_MAX;
     t->pairs = t->M / 2 + t->M % 2;
     bool few = t->M <= FEW_MEMBERS;
-    t->vectors = !few ? t->pairs + t->pairs % 2 : t->pairs > 4 ? 8 : 4;
+    t->vectors = few ? FEW_MEMBERS / 2 : t->pairs + t->pairs % 2;
     t->few_pitch = few ? (4 + t->K + 1) / 2 * 2 : 0;
     t->pitch = 2 * (t->pairs | 1);
     t->write = t->write_psi = ~(vl){0};
