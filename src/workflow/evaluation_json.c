@@ -222,7 +222,7 @@ static void put_whole(json_t *out, const vg_evaluation *e, const vg_figure_table
     json_t *intervals = e->resamples ? json_object() : NULL;
     for (size_t i = 0; i < whole->columns; i++) {
         vg_json__put_number(out, whole->figures[i].key, whole->values[i].value);
-        if (intervals)
+        if (e->resamples)
             put_interval(intervals, whole->figures[i].key, &whole->values[i]);
     }
     vg_json__put_number(out, "ece_expected", e->calibration.expected);
@@ -230,8 +230,8 @@ static void put_whole(json_t *out, const vg_evaluation *e, const vg_figure_table
     vg_json__put_number(out, "ece_debiased", e->calibration.debiased);
     vg_json__put_count(out, "mce_rows", e->calibration.mce_rows);
     vg_json__put_count(out, "errors", e->errors);
-    if (intervals) {
-        vg_json__put(out, "intervals", intervals);
+    if (e->resamples) {
+        vg_json__put(out, "intervals", intervals); /* notes that there is no object where memory ran out */
         vg_json__put_count(out, "bootstrap", e->resamples);
         vg_json__put_number(out, "confidence", e->confidence);
         vg_json__put_count(out, "seed", e->seed);
