@@ -211,7 +211,7 @@ static void keeps_a_policy(void **state) {
     input.scoring = NULL;
     input.temperature = "2";
     assert_int_equal(vg_decide_file(&again, loaded, test, &input, NULL), VG_ERR_ARGUMENT);
-    assert_non_null(strstr(vg_error_message(), "--temperature"));
+    assert_non_null(strstr(vg_error_message(), "--calibration-map"));
     /* Other classes are refused, in files and in streams. */
     draw_flat(&random, test, 50, 0.1);
     assert_int_equal(vg_decide_file(&again, loaded, test, NULL, NULL), VG_ERR_DATA);
