@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,11 @@ def decide(block: _Block, k: float | Selection) -> Array:
 
 def item(items: list[Any], i: int) -> Any:
     return items[i]
+
+
+def of_list(function: Callable[..., Any], count: int, *values: Any) -> Any:
+    """`function` of the list of the first `count` values, and of the others."""
+    return function(list(values[:count]), *values[count:])
 
 
 def sums_of(part: tuple[_parts.Sums, _parts.Rows]) -> _parts.Sums:

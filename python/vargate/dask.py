@@ -245,21 +245,20 @@ class DaskScores:
 
     def _lead(self, tallies: list[Delayed], pair: Delayed, width: int) -> Delayed:
         """The sums of the paired test of the best measure: placements from the parts back to the blocks."""
-        rows, placed, pick, sums = (
-            delayed(f) for f in (tasks.lead_rows, _lead.influences, tasks.item, tasks.lead_sums)
-        )
+        rows, placed, pick = (delayed(f) for f in (tasks.lead_rows, _lead.influences, tasks.item))
         held = list(zip(self._blocks, tallies, strict=True))
         parts, places = self._by_value([rows(block, part, pair, i) for i, (block, part) in enumerate(held)])
         found = [placed(part, places, i, pair, len(held)) for i, part in enumerate(parts)]
-        added = [sums([pick(piece, i) for piece in found], part, width) for i, (_, part) in enumerate(held)]
+        added = [
+            _of_list(tasks.lead_sums, [pick(piece, i) for piece in found], part, width)
+            for i, (_, part) in enumerate(held)
+        ]
         return _tree(added, join=tasks.add_arrays)
 
     def _resampled(self, parts: list[Delayed], names: list[str], total: Delayed, asked: _ranges.Points) -> Delayed:
         """The figures of every resample."""
-        count, offsets, walk, sums = (
-            delayed(f) for f in (_resample.counts, _resample.offsets, _resample.walk, tasks.resampled_sums)
-        )
-        places = offsets([count(part, asked) for part in parts])
+        count, walk, sums = (delayed(f) for f in (_resample.counts, _resample.walk, tasks.resampled_sums))
+        places = _of_list(_resample.offsets, [count(part, asked) for part in parts])
         walked = _tree([walk(part, places, i, names, asked) for i, part in enumerate(parts)], join=_resample.add_walks)
         counted = _tree([sums(block, i, asked) for i, block in enumerate(self._blocks)], join=tasks.add_arrays)
         found: Delayed = delayed(tasks.resampled_figures)(counted, walked, places, total, asked)
@@ -297,12 +296,11 @@ class DaskScores:
     def _by_value(self, columns: list[Delayed]) -> tuple[list[Delayed], Delayed]:
         """Columns of all blocks cut by value into about as many parts as there are blocks, and their counts."""
         count = min(max(len(self._blocks), 1), tasks.MOST_PARTS)
-        cut, choose, split, pick = (delayed(f) for f in (_ranges.cuts, _ranges.splitters, _ranges.split, tasks.item))
-        between = choose([cut(column) for column in columns], count)
+        cut, split, pick, tell = (delayed(f) for f in (_ranges.cuts, _ranges.split, tasks.item, _ranges.counts))
+        between = _of_list(_ranges.splitters, [cut(column) for column in columns], count)
         pieces = [split(column, between, count) for column in columns]
-        gather, tell, offsets = delayed(_ranges.gather), delayed(_ranges.counts), delayed(_ranges.offsets)
-        parts = [gather([pick(piece, i) for piece in pieces]) for i in range(count)]
-        return parts, offsets([tell(part) for part in parts])
+        parts = [_of_list(_ranges.gather, [pick(piece, i) for piece in pieces]) for i in range(count)]
+        return parts, _of_list(_ranges.offsets, [tell(part) for part in parts])
 
     def _rankable(self) -> list[str]:
         plain = [name for name in PLAIN if name in self._names]
@@ -337,11 +335,17 @@ class DaskScores:
         return result
 
 
+def _of_list(function: Callable[..., Any], items: list[Delayed], *more: Any) -> Delayed:
+    """The task of a function of a list. Its items are arguments of their own: for a list among the arguments Dask
+    optimises the whole graph, so that a graph of many such tasks would take minutes to build."""
+    task: Delayed = delayed(tasks.of_list)(function, len(items), *items, *more)
+    return task
+
+
 def _tree(parts: list[Delayed], width: int = 16, join: Callable[[list[Any]], Any] = tasks.add) -> Delayed:
     """Sums of sums, so that no worker needs every block's."""
-    add = delayed(join)
     while len(parts) > 1:
-        parts = [add(parts[i : i + width]) for i in range(0, len(parts), width)]
+        parts = [_of_list(join, parts[i : i + width]) for i in range(0, len(parts), width)]
     return parts[0]
 
 
