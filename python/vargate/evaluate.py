@@ -253,7 +253,7 @@ def _calibrator(s: Scores, labels: npt.NDArray[np.int64], threads: int | None) -
     """Which calibrator of the mean the samples support: those, of many, that ``vargate evaluate`` looks at."""
     from .calibrate import calibrate
 
-    n, m, c = s.n, s.m, s.c
+    n, m, c = s.n, max(s.m, 1), s.c  # text files of scores do not say how many members there were
     count = min(n, (1 << 20) // c, (1 << 23) // m // c)
     if count < 40:
         text = f"Calibrators: {n} samples are too few to compare them."
