@@ -19,8 +19,11 @@ export SOURCE_DATE_EPOCH=0 # the time in a report
 unset VARGATE_DATA VARGATE_SPOOL_BYTES
 make_inputs || { echo "the inputs could not be made" && exit 1; }
 
-# The files that are the same in every run, with their checksums.
-sums() { (cd "$work" && find out -name '.vargate-*.tmp' -prune -o -type f -exec cksum {} +) | sort -k 3; }
+# Every file with its checksum, but for figures as PDF, which hold the second in which gnuplot drew them.
+sums() {
+    (cd "$work" && find out \( -name '.vargate-*.tmp' -o -name '*.pdf' \) -prune -o -type f -exec cksum {} +) |
+        sort -k 3
+}
 again() { # again COMMAND: runs it to its end over what is there
     case $1 in
     train) more=--resume ;;
