@@ -21,7 +21,10 @@ have pkg-config || need pkg-config
 library zlib || need zlib1g-dev
 library jansson || need libjansson-dev
 if [ -d src/nn ]; then library yaml-0.1 || need libyaml-dev; fi
-if [ -d src/backend ]; then header dnnl.h || want libdnnl-dev; fi
+if [ -d src/backend ]; then
+    header dnnl.h || want libdnnl-dev
+    have c++ || want g++ # catches what oneDNN throws
+fi
 if [ -d src/data ]; then
     library libpng || want libpng-dev
     library libjpeg || want libjpeg-dev
@@ -30,7 +33,6 @@ fi
 if [ -d src/report ]; then have gnuplot || want gnuplot-nox; fi
 if [ "${1:-}" = tests ] || [ "${1:-}" = checks ]; then
     library cmocka || need libcmocka-dev
-    have c++ || want g++
     if [ -d python ]; then python3 -c 'import ensurepip, venv' 2>/dev/null || want python3-venv; fi
     if [ -d web ]; then
         have node || want nodejs
