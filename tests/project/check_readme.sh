@@ -1,13 +1,13 @@
 #!/bin/sh
-# What the pages show is what happens: the C example of README.md is examples/score.c, and each block that begins with
+# What the pages show is what happens: the C example of docs/c.md is examples/score.c, and each block that begins with
 # "$ vargate ..." in README.md and docs/ is that command's output; the paper's table is that of the runs in results/.
 # Links are checked by check_links.sh.
 set -u
 failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | diff - examples/score.c || {
-    echo "README.md: the C example is not examples/score.c"
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md | diff - examples/score.c || {
+    echo "docs/c.md: the C example is not examples/score.c"
     failed=1
 }
 [ -n "${VARGATE:-}" ] || { echo "the program is not built: its output is not compared" && exit $((failed ? 1 : 77)); }
