@@ -136,7 +136,7 @@ def wilson(right: Float64, count: Float64, confidence: float) -> tuple[Float64, 
 
 
 def training(source: str | os.PathLike[str] | Sequence[Mapping[str, Any]]) -> dict[str, Float64]:
-    """Columns of a run's ``metrics.jsonl`` (the run's folder, the file, or its rows): one value an epoch, NaN where an
+    """Columns of a run's ``metrics.jsonl`` (the run's folder, the file, or its rows): one value per epoch, NaN where an
     epoch has none."""
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)

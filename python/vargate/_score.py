@@ -179,7 +179,7 @@ def score(
     logits : bool
         `p` holds logits.
     temperature : float, sequence, Calibration or path, optional
-        Divides logits: one temperature or one a member, a result of `calibrate`, or the file it wrote.
+        Divides logits: one temperature or one per member, a result of `calibrate`, or the file it wrote.
     calibration_map : Calibration, CalibrationMap or path, optional
         The same option under the name that fits all methods of `calibrate`. A map of another method than temperature
         makes probabilities of `p` before it is scored.
@@ -198,7 +198,7 @@ def score(
     axes : str, optional
         Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member. Of
         images and volumes with H, W and D, in any order: ``"NMCHW"``, ``"MNCHW"``; a list of PyTorch's (N, C, H, W),
-        one a member, is ``"NCHW"``. Their sites are samples, counted in the order N, H, W, D; xarray's dims tell the
+        one per member, is ``"NCHW"``. Their sites are samples, counted in the order N, H, W, D; xarray's dims tell the
         order by themselves. Labels are then maps (N, H, W). Without it a shape that looks like another
         order is refused: 256 members or more and four times as many as samples, unless labels tell.
     multilabel : bool

@@ -29,7 +29,7 @@ def _letters(p: Any, axes: str | None) -> str | None:
 
 
 def site_axes(p: Any, axes: str | None) -> str | None:
-    """The axes of images or volumes in an array, a list with one array a member, or a file; None: of samples."""
+    """The axes of images or volumes in an array, a list with one array per member, or a file; None: of samples."""
     return _letters(p[0] if _is_list(p) else p, axes)
 
 

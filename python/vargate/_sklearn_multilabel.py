@@ -62,7 +62,7 @@ class MultilabelAbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEs
 
     Attributes
     ----------
-    estimators_ : list of fitted classifiers, one a label
+    estimators_ : list of fitted classifiers, one per label
     thresholds_ : ndarray (C,)
         The k of each label, or the threshold of the measure `by`.
     selections_ : list of vargate.Selection, or None without a target

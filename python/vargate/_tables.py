@@ -1,4 +1,4 @@
-"""`Scores` as tables: one row a sample, columns as in CSV files; class names where they are known."""
+"""`Scores` as tables: one row per sample, columns as in CSV files; class names where they are known."""
 
 from __future__ import annotations
 

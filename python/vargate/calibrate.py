@@ -33,7 +33,7 @@ class Calibration(Document):
     Attributes
     ----------
     temperatures : ndarray (1,) or (M,) float64, or None
-        One for all members, or one a member; None where `maps` are the answer. Every function with `temperature` or
+        One for all members, or one per member; None where `maps` are the answer. Every function with `temperature` or
         `calibration_map` takes the whole object.
     method : str
     solver : str or None
@@ -139,7 +139,7 @@ def calibrate(
     method : {"temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers"}
         What is fitted; docs/calibration.md has the formulas and compares them.
     mean : bool
-        One map, of the mean over members, in place of one a member; members follow it.
+        One map, of the mean over members, in place of one per member; members follow it.
     probabilities : bool
         The input holds probabilities. A temperature then needs ``mean=True``.
     map_bins, equal_mass
@@ -152,7 +152,7 @@ def calibrate(
     solver : {"newton", "bayes", "both"}
         The exact minimiser, the paper's Gaussian-process search, or both and their gap.
     shared : bool
-        One temperature or map for all members, as for Monte Carlo dropout, instead of one a member.
+        One temperature or map for all members, as for Monte Carlo dropout, instead of one per member.
     evaluations, initial, seed : int
         Of the search: evaluations of the loss, how many of them before it is guided, its random draws.
     bins : int

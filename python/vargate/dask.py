@@ -3,7 +3,7 @@
 Each block is scored by the library where it lies. A sample's scores do not depend on its neighbours, so they are one
 machine's to the bit. Figures that are means add up from per-block sums; for those that need an order over all samples
 (AURC, AUROC, adaptive ECE, percentiles) columns are cut by value into parts, which are ranked where they lie. The
-choice of k sends the margin ratio and the error marks, 9 bytes a sample, to one worker.
+choice of k sends the margin ratio and the error marks, 9 bytes per sample, to one worker.
 
 >>> import dask.array as da, numpy as np, vargate, vargate.dask
 >>> p = np.random.default_rng(0).dirichlet(np.ones(5), size=(1000, 8))

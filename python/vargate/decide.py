@@ -49,7 +49,7 @@ class Selection:
         Validation rows that are tested, those kept, errors among them (None without labels).
     coverage, risk, risk_bound : float
         kept / n; the mean over the samples that keep a row of the share of errors among the rows they keep (errors /
-        kept with one row a sample); and the upper bound of that risk at level `level`.
+        kept with one row per sample); and the upper bound of that risk at level `level`.
     level : float
         1 - confidence of that one bound: its share of 1 - `confidence`.
     grid, starts : int

@@ -162,8 +162,8 @@ class Evaluation:
         }
 
     def to_pandas(self, what: Literal["measures", "classes", "confusion", "images"] = "measures") -> pd.DataFrame:
-        """One row a measure; or one row a class, or the confusion matrix (rows true, columns predicted), by the names
-        of the classes where they were given; or of label maps one row an image."""
+        """One row a measure; or one row per class, or the confusion matrix (rows true, columns predicted), by the names
+        of the classes where they were given; or of label maps one row per image."""
         from ._tables import evaluation_table
 
         return evaluation_table(self, what)
@@ -424,7 +424,7 @@ def evaluate(
     ----------
     p : Scores or array_like (N, M, C)
         Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean``
-        and ``std``. Images and volumes (``axes="NMCHW"``; an array, a list with one array a member, or a file) are
+        and ``std``. Images and volumes (``axes="NMCHW"``; an array, a list with one array per member, or a file) are
         evaluated site by site in memory that does not grow with their number; the file is read where it lies.
     labels : array_like of int, or path
         True classes (N,), 0/1 (N, C) in multilabel mode, or label maps (N, H, W) of images. May be left out when the

@@ -28,7 +28,7 @@ class Evaluator:
     """Fed by batches, gives what `evaluate` gives for all of them together, to the bit.
 
     Parts may be fed on different machines: an evaluator can be pickled, and `merge` appends what another was fed. Kept
-    of a sample are its mean and spread over members (16 bytes a class) and 8 bytes for each measure; its predictions
+    of a sample are its mean and spread over members (16 bytes per class) and 8 bytes for each measure; its predictions
     are not kept. Name few `measures` where that is too much.
 
     Parameters

@@ -91,7 +91,7 @@ class Ood:
         return out | {"ood": {name: one.to_dict() for name, one in self.sets.items()}}
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a measure; of several sets one row a set and measure."""
+        """One row a measure; of several sets one row per set and measure."""
         from ._tables import ood_table
 
         return ood_table(self)
@@ -164,7 +164,7 @@ def ood(
     name : str
         Name of `ood` when it is not a mapping.
     extra : mapping of names to pairs of array_like, optional
-        Values of your own beside the measures, one a sample: ``(inside, outside)``, where `outside` is a mapping as
+        Values of your own beside the measures, one per sample: ``(inside, outside)``, where `outside` is a mapping as
         `ood` is one; larger where more likely outside, the other way round for those named in `extra_certainty`.
     **scoring
         Options of `score`. ``measures`` says what is compared, also of scores: ``"gtu@1"`` that one alone.

@@ -29,7 +29,7 @@ class Policy:
         The ensemble that it was chosen for; others are refused.
     class_names : tuple of str, or None
     temperature : tuple of float, or None
-        Logits are divided by it, one number or one a member.
+        Logits are divided by it, one number or one per member.
     class_k : tuple of float, or None
         A k for every class, of which `threshold` of the rule is a multiple.
     conventions : dict

@@ -1,4 +1,4 @@
-"""`Scores`: one array a measure, named as in the file of ``vargate score -o``."""
+"""`Scores`: one array per measure, named as in the file of ``vargate score -o``."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ static void every_status_has_a_name(void **state) {
 
 /* --- options structs ---------------------------------------------------------------------------------------------- */
 
-/* The struct of an older release, and the one that the library knows now. */
+/* The struct of an older release, and the current one. */
 typedef struct old_options {
     size_t struct_size;
     double level;

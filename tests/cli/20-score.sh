@@ -180,7 +180,7 @@ for how in "-k 100" "-k 0.01,5" "--measures gmu" "--measures tu -k 1,2,3"; do
     exits 0
     if [ "$(verdict_of)" = "$first" ]; then pass; else fail "another verdict with $how"; fi
 done
-# Labels that are never right: the members still disagree, but nothing can be made of it.
+# Labels that are never right: the members still disagree, but the ensemble has no skill.
 for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f g h i j k l m n o p q r s t u v; do
     printf '{"p": [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2]], "label": 2}\n'
 done >wrong.jsonl

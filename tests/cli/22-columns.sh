@@ -1,5 +1,5 @@
-# Columns and keys with roles: an index, an id, the true class, a confidence are never classes; what is unclear is
-# refused with the line to type, and that line works.
+# Columns and keys with roles: an index, an id, the true class, a confidence are never classes; what is ambiguous
+# is refused with the option to give, and that option works.
 mkdir "$folder/columns"
 cd "$folder/columns" || exit 1
 cat >clean.csv <<'END'

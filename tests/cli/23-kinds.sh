@@ -1,4 +1,5 @@
-# Files that people have: every kind gives the same result, and what is not read is refused with the line to type.
+# Files that people have: every kind gives the same result, and what is not read is refused with the lines that convert
+# it.
 files=$root/tests/data/formats
 mkdir "$folder/kinds"
 cd "$folder/kinds" || exit 1
@@ -66,7 +67,7 @@ sys.exit([(row["id"], row["label"]) for row in given] != [(row["id"], row["pred_
 EOF
 fi
 
-# One array a member.
+# One array per member.
 run evaluate "$files/models.npz" --logits --json
 exits 0
 near "$(json m)" 3

@@ -82,7 +82,7 @@ if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>
     if [ "$(grep -c '^  gtu@1 ' "$folder/out")" -gt 1 ]; then pass; else fail "a table does not fit the terminal"; fi
 fi
 
-# One of a thing is no things.
+# A count of one takes the singular.
 printf 'p0,p1,label\n0.75,0.25,0\n' >one.csv
 run score one.csv
 prints "one.csv: 1 sample, 1 member, 2 classes"

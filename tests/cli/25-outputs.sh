@@ -39,7 +39,7 @@ cp a.npz page/report.html
 run report page/report.html -o page --no-figures --force
 fails_with 1 "the output is the input page/report.html itself"
 
-# Ours of the same kind are replaced without a question, by every command; ours of another kind and strangers are not.
+# Files of vargate of the same kind are replaced by every command; those of another kind and other files are not.
 for kind in npz csv jsonl safetensors; do
     run score a.npz -q -o s.$kind
     exits 0

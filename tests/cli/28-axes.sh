@@ -64,7 +64,7 @@ run evaluate members.npz --axes NCHW --labels-key maps --ignore 255 --renormalis
 exits 0
 near "$(json accuracy)" "$wanted_accuracy" 1e-9
 
-# Each one clear line.
+# Each is refused in one clear line.
 run evaluate one.npy --axes MNCHW --labels maps.npy --renormalise
 fails_with 1 "is outside 0..3; if it marks sites to leave out, give --ignore 255"
 sites none.npy labels-none

@@ -113,7 +113,7 @@ if [ -w /dev/full ]; then
     done
 fi
 
-# A reader that goes away ends the program without a word.
+# A closed pipe ends the program without a message.
 command="vargate score --json | true"
 {
     "$vargate" score "$root/$example" --json 2>"$folder/err"
@@ -124,12 +124,12 @@ code=$(cat status)
 if [ "$code" -le 1 ]; then pass; else fail "exit code $code"; fi
 quiet
 
-# Interrupted while it writes: dies of the signal, leaves nothing. (A trap in the shell makes background jobs deaf to
-# SIGINT, so SIGTERM stands for both.)
+# Interrupted while it writes: dies of the signal, leaves nothing. (A trap in the shell makes background jobs ignore
+# SIGINT, so SIGTERM is used.)
 npy long.npy '<f4' '400000, 4, 4'
 { floats32 1 0 0 0 0 1 0 0 0 0 1 0 .25 .25 .25 .25; } >row
 i=0
-while [ $i -lt 4 ]; do # 64 bytes a row, by tens
+while [ $i -lt 4 ]; do # 64 bytes per row, by tens
     cat row row row row row row row row row row >rows
     mv rows row
     i=$((i + 1))

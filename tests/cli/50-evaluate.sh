@@ -151,7 +151,7 @@ run evaluate multi.jsonl --multilabel
 exits 0
 prints "Per label:"
 
-# OOD: one set that every measure tells apart, the same set twice, several sets.
+# OOD: one set that every measure separates, the same set twice, several sets.
 cat >id.jsonl <<'END'
 {"p": [[0.98, 0.02], [0.97, 0.03]]}
 {"p": [[0.03, 0.97], [0.04, 0.96]]}

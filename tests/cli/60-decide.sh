@@ -116,7 +116,7 @@ kept=$(grep '^kept' "$folder/out")
 run $again
 exits 0
 prints "$kept"
-# Several candidates share the level: none is spent twice.
+# Several candidates share the level.
 run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by k,gmu,gtu@1,gtu@2 --json
 exits 0
 near "$(json calibration candidates)" 4
@@ -158,7 +158,7 @@ fails_with 1 "no labels in it"
 run decide bare.jsonl --calibration bare.jsonl --target-coverage 0.9 --json
 exits 0
 prints_not '"risk"'
-# Multilabel: one decision a label.
+# Multilabel: one decision per label.
 printf '{"p": [[0.9, 0.5], [0.8, 0.5]]}\n' >multi.jsonl
 run decide multi.jsonl --multilabel -q -o multi.csv
 exits 0
@@ -171,7 +171,7 @@ run decide multi.jsonl --multilabel -q -o multi-decisions.jsonl
 if grep -q '^{"id":0,"pred":\[1,0\],"decision":\[1,-1\],' multi-decisions.jsonl; then pass; else
     fail "$(cat multi-decisions.jsonl)"
 fi
-# Multilabel risk: the unit is the sample, 300 of them with four labels each, of which the last is always torn and
+# Multilabel risk: the unit is the sample, 300 of them with four labels each, of which the last is always undecided and
 # wrong.
 i=0
 while [ $i -lt 300 ]; do

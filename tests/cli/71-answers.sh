@@ -38,7 +38,7 @@ run_on answers.jsonl decide --stdin-jsonl -k 1 # tokens of the line: A B, B A C 
 exits 0
 prints '"pred_name":"B"'
 
-# Each one clear line.
+# Each is refused in one clear line.
 refuses_answer() { # TEXT LINE
     echo "$2" >bad.jsonl
     run score bad.jsonl --classes A,B

@@ -1,4 +1,4 @@
-# Training and predicting on the digits that ship, with a network small enough for a test; what goes wrong for a person.
+# Training and predicting on the digits that ship, with a network small enough for a test; mistakes of users.
 small="--set network=cnn-16-48 --set heads=6 --set epochs=2 --set train_limit=640 --set test_limit=200 --set rate=1e-3"
 runs=$folder/runs
 mkdir "$runs"
@@ -75,7 +75,7 @@ head -c 5000 "$runs/a/last.safetensors" >"$folder/cut.safetensors"
 run predict "$folder/cut.safetensors" -o "$folder/none.npz" -q
 exits 1
 
-# what a person gets wrong
+# mistakes of users
 run train quickstart --set epoch=3
 fails_with 1 "unknown key 'epoch'; the nearest known one is 'epochs'"
 run train nosuch

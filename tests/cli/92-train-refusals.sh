@@ -35,7 +35,7 @@ fails_with 1 "has 5 classes, the data 10"
 leaves "$refused" \
     "five.npz run run/best.safetensors run/last.safetensors run/metrics.jsonl run/recipe.yaml run/run.json"
 if [ "$sums" = "$(cksum "$refused/run"/* "$refused/five.npz")" ]; then pass; else fail "a file of the run changed"; fi
-# Labels that mean nothing to the network are left out, with a word about it.
+# Labels of classes that the network does not know are left out, with a note.
 run predict "$refused/run" --input "path:$own" -o "$refused/other.npz"
 exits 0
 says "labels are left out"

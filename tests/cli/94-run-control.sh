@@ -1,4 +1,4 @@
-# Control of a run: what stops before training, one training a folder, a stop that names its checkpoint, resuming what
+# Control of a run: what stops before training, one training per folder, a stop that names its checkpoint, resuming what
 # is finished, which checkpoint predictions take, progress in a narrow window.
 small="--set network=cnn-16-48 --set heads=6 --set epochs=2 --set train_limit=640 --set test_limit=200 --set rate=1e-3"
 control=$folder/control
@@ -75,7 +75,8 @@ says "going on with other settings: test_limit: 100 (was 200)"
 cp "$control/b/results.json" "$folder/out"
 near "$(json test n)" 100
 
-# only what comes after training changes (k, calibrate, ood): the run goes on without training, every product follows
+# only what comes after training changes (k, calibrate, ood): the run continues without training, and every output is
+# made again
 lines=$(wc -l <"$control/b/metrics.jsonl")
 # shellcheck disable=SC2086
 run run quickstart $small --set epochs=3 --set "k=[0.5, 4]" --set "ood=[digits-ood]" --set calibrate=no \

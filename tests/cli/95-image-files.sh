@@ -3,7 +3,7 @@
 photos=$root/tests/data/photos
 if "$vargate" data info "path:$photos" --set resize=16 --set skip_corrupt=yes 2>/dev/null | grep -q '^holds'; then
     pics=$folder/pics
-    # three classes, told apart by the pictures: each class one picture, turned ones and copies
+    # three classes, distinguished by the pictures: each class one picture, turned ones and copies
     for copy in 1 2 3 4 5 6 7 8; do
         for part in train test; do
             mkdir -p "$pics/$part/ant" "$pics/$part/bee" "$pics/$part/cow"

@@ -1,4 +1,4 @@
-# A grid of runs: folders, the table, what is done is skipped, jobs, refusals before any training.
+# A grid of runs: folders, the table, finished runs are skipped, jobs, refusals before any training.
 little="--set network=cnn-8-16 --set epochs=2 --set train_limit=320 --set batch=64 --set test_limit=50 --set heads=2"
 little="$little --threads 1 --device cpu"
 

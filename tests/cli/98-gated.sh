@@ -1,5 +1,5 @@
 # Networks with the gated loss: k in the run folder and in predictions, wherever k is taken; the gated members Q; a deep
-# ensemble that is trained together; what does not go with it.
+# ensemble that is trained together; settings that exclude it.
 small="--set network=cnn-8-16 --set epochs=2 --set train_limit=400 --set test_limit=150 --set rate=2e-3"
 small="$small --set loss=gated"
 gated=$folder/gated

@@ -4,7 +4,7 @@ make_sites.py FILE.npz flat: the sites that are not 255 as samples P (N, M, C), 
 FILE one-image: a member of the first image (C, H, W); labels-one: its map. make_sites.py
 FILE labels-none: maps that are 255 everywhere; labels-small: maps of another size.
 make_sites.py FILE.npz copies: each of those samples as an image of 2 x 3 equal sites, P (N, M, C, H, W) and L.
-make_sites.py FILE.npz members: one array (N, C, H, W) a member, and label maps `maps`. Only the standard library."""
+make_sites.py FILE.npz members: one array (N, C, H, W) per member, and label maps `maps`. Only the standard library."""
 
 import math
 import struct

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The command line: every tests/cli/NN-*.sh runs the program ($VARGATE, or the first argument) on small files and
 # looks at what it prints, how it ends and what it leaves behind. tests/cli/expected holds whole outputs; `UPDATE=1`
-# writes them anew.
+# writes them again.
 set -u
 vargate=${1:-${VARGATE:-}}
 [ -n "$vargate" ] || { echo "the program is not built" && exit 77; }

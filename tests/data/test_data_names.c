@@ -64,7 +64,7 @@ static void foreign_class_is_refused_by_name(void **state) {
     assert_int_equal(vg_dataset__info(set).classes, 2); /* as it was */
     assert_string_equal(vg_dataset__info(set).class_names[1], "fox");
     vg_dataset_free(set);
-    set = set_of(only_bird, 3, 2, names); /* a name without a sample hurts nobody */
+    set = set_of(only_bird, 3, 2, names); /* a name without a sample is harmless */
     OK(vg_dataset__map_classes(set, animals, 4));
     vg_dataset_free(set);
     set = set_of(both, 3, 2, NULL);

@@ -169,7 +169,7 @@ static void unpacked_and_packed_again(void **state) {
 }
 
 /* Files with the right names but of another set, lying in the folder asked for: passed over if the set is elsewhere,
- * else told. */
+ * else reported. */
 static void another_sets_files(void **state) {
     (void)state;
     vg_dataset *set;
@@ -238,7 +238,7 @@ static void fetch_from_a_folder(void **state) {
     put(in("source/t10k-images-idx3-ubyte.gz"), "damaged", 7);
     FAILS(fetch("digits", in("source"), in("other"), &said), VG_ERR_DATA, "t10k-images-idx3-ubyte.gz: ");
     assert_false(exists(in("other/digits/t10k-images-idx3-ubyte.gz")));
-    /* Half a set is worth having. */
+    /* One part of a set alone is fetched, too. */
     remove(in("source/t10k-images-idx3-ubyte.gz"));
     OK(fetch("digits", in("source"), in("half"), &said));
     assert_non_null(strstr(said.text, "only the training part is complete; t10k-images-idx3-ubyte.gz is missing"));
@@ -290,8 +290,8 @@ static void downloads_that_fail(void **state) {
     assert_false(exists(in("store/cifar10")));
 }
 
-/* A download that works needs a published file: the labels of CIFAR are not to be had here, so the way from archive to
- * place is shown with the tar reader itself. */
+/* A download that works needs a published file, which a test without a network does not have: unpacking is tested with the
+ * tar reader itself. */
 static const char *wanted(void *context, const char *name) { return strcmp(name, "b.bin") == 0 ? context : NULL; }
 
 static void tar_archives(void **state) {

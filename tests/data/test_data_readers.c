@@ -1,5 +1,5 @@
-/* Every reader of data sets: what it reads, and what it says of files that are cut short, mislabelled or lie about
- * their size. */
+/* Every reader of data sets: what it reads, and what it reports about files that are cut short, mislabelled or declare
+ * a wrong size. */
 #include "data_util.h"
 
 #include "data/samples.h"

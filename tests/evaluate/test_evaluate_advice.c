@@ -1,5 +1,5 @@
-/* test_evaluate_advice.c - which measure and which k: at the nominal rate "noise" where nothing that is compared knows
- * of the errors, and what is better where something does. */
+/* test_evaluate_advice.c - which measure and which k: "noise" at the nominal rate where nothing that is compared
+ * depends on the errors, and what is better where something does. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -163,7 +163,7 @@ static void test_ends(void **state) {
     assert_non_null(strstr(vg_error_message(), "value 7 is NaN"));
 }
 
-/* No errors, only errors, and errors told apart perfectly, through the whole evaluation: figures lie in their intervals
+/* No errors, only errors, and errors separated perfectly, through the whole evaluation: figures lie in their intervals
  * or have none. */
 static void test_degenerate(void **state) {
     (void)state;

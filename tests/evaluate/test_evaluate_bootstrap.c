@@ -231,7 +231,7 @@ static void test_interval(void **state) {
     double few[] = {.4, .5, .6};
     e.value = .5;
     vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_LOGIT, 2, 0, 0}, few, 3, .95);
-    assert_true(isnan(e.low)); /* two errors tell nothing about their spread */
+    assert_true(isnan(e.low)); /* two errors do not determine their spread */
     /* An area counts one error more above: logit(.5) + t sqrt(.01 + .03) / (.5 * .5) where resamples spread by .1. */
     double areas[] = {.2, .3, .4};
     e = (vg_estimate){.3, 0, 0};

@@ -1,5 +1,5 @@
-/* test_evaluate_coverage.c - does every interval that is printed hold what it says? Data are drawn again and again from
- * populations whose figures are known, and the share of draws is counted in which a 95 % interval holds the truth.
+/* test_evaluate_coverage.c - whether every interval that is printed holds its level. Data are drawn again and again
+ * from populations whose figures are known, and the share of draws is counted in which a 95 % interval holds the truth.
  *
  * With VARGATE_LONG_TESTS set (make check-all): n = 200, 1000, 5000, and the table of docs/design/interval-coverage.md
  * on stdout; at n >= 1000 at least 91 % of the draws must be covered. Otherwise a short form at n = 1000. A figure

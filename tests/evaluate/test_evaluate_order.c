@@ -1,5 +1,5 @@
 /* test_evaluate_order.c - the orderings behind rankings, against a plain sort: values of every spread, ties,
- * infinities, sizes around every change of method; and that long calls stop when they are asked to. */
+ * infinities, sizes around every change of method; and that long calls stop on request. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

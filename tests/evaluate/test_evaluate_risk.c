@@ -126,7 +126,7 @@ static void test_losses_by_sample(void **state) {
     assert_int_equal(s.errors, 3);
     assert_true(fabs(s.risk - (.5 + 1 + 1. / 3) / 3) < 1e-15);
     assert_true(s.bound != VG_BOUND_CLOPPER_PEARSON && s.source == VG_GRID_GIVEN);
-    /* The same rows in another order, told by the sample of each. */
+    /* The same rows in another order, with the sample of each given. */
     const size_t mixed[12] = {11, 0, 4, 8, 1, 5, 2, 9, 3, 6, 10, 7};
     double v[12];
     uint8_t e[12];
@@ -141,7 +141,7 @@ static void test_losses_by_sample(void **state) {
     o.sample_of_row = sample;
     assert_int_equal(vg_select_threshold(&by_index, &other, e, 12, &o), VG_OK);
     assert_memory_equal(&s, &by_index, sizeof s);
-    /* One row a sample, told by numbers with gaps: Clopper-Pearson. */
+    /* One row per sample, numbered with gaps: Clopper-Pearson. */
     const size_t apart[3] = {0, 2, 1}, twice[3] = {0, 0, 2}, beyond[3] = {0, 3, 1};
     o.sample_of_row = apart;
     assert_int_equal(vg_select_threshold(&s, &measure, errors, 3, &o), VG_OK);
@@ -203,7 +203,7 @@ static void test_quantiles(void **state) {
     vg_evaluate__grid_free(&grid);
 }
 
-/* Ratios far beyond 10,000, where a fixed grid of ks once ended, and unlabelled ones to place the ks. */
+/* Ratios far beyond 10,000, and unlabelled ones to place the ks. */
 static void test_large_ratios(void **state) {
     (void)state;
     enum { N = 3000 };
@@ -319,7 +319,7 @@ typedef struct world {
     size_t samples, labels;
     double shared, flat;
     bool rule;      /* by k: ratio = 1 / u */
-    bool by_sample; /* the unit is told */
+    bool by_sample; /* the unit is given */
     bool unlabelled;
 } world;
 
@@ -436,7 +436,7 @@ static void test_multiclass_promises(void **state) {
     }
 }
 
-/* Eight measures that tell nothing, a risk just above the target: picking the best of them is paid for. */
+/* Eight uninformative measures, a risk just above the target: the level accounts for picking the best of them. */
 static void test_candidates_share_the_level(void **state) {
     (void)state;
     enum { N = 1000, MEASURES = 8 };
@@ -482,7 +482,7 @@ static void test_candidates_share_the_level(void **state) {
                            {.measure = {"v", values[1], 1, 0}, .errors = errors}};
     assert_int_equal(vg_select_among(&s, &chosen, two, 2, N, &o), VG_ERR_ARGUMENT);
     assert_int_equal(vg_select_among(&s, &chosen, two, 0, N, &o), VG_ERR_ARGUMENT);
-    /* Of two measures the one that tells errors is chosen. */
+    /* Of two measures the one that detects errors is chosen. */
     o.target_coverage = 0;
     o.target_risk = .03;
     for (size_t i = 0; i < N; i++)

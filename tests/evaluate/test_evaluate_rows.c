@@ -1,6 +1,6 @@
 /* test_evaluate_rows.c - the vector kernels on rows and samples against the plain ones, to the bit: strides, lengths
- * that are no whole vectors, values of either sign, ties, NaN; means on the edges of bins and beside them. And
- * memory asked for ahead */
+ * that are no whole vectors, values of either sign, ties, NaN; means on the edges of bins and beside them. Memory
+ * requested ahead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "vargate/evaluate.h"
 
 /* Worlds whose risk is known: uncertainty u uniform on (0, 1), P(error | u) = u^2 / 2, so that the risk of keeping u
- * < t is t^2 / 6; or P(error | u) = flat, a measure that tells nothing. */
+ * < t is t^2 / 6; or P(error | u) = flat, an uninformative measure. */
 enum { ROWS = 2000 };
 static void draw(double *u, double *ratio, uint8_t *errors, size_t rows, uint64_t stream, double flat) {
     vg_random random = vg_random__start(99, stream);
@@ -74,12 +74,12 @@ static void test_promises_hold(void **state) {
         assert_true(coverage > .4 && coverage < .548);
         assert_true(broken_promises(.1, 0, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
         assert_true(coverage > .6 && coverage < .775);
-        /* A measure that tells nothing, a risk just above the target everywhere: whatever is chosen breaks the
+        /* An uninformative measure, a risk just above the target everywhere: whatever is chosen breaks the
          * promise. */
         assert_true(broken_promises(.05, .052, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
         assert_true(broken_promises(.05, .052, by_k, VG_MULTIPLICITY_BONFERRONI, &coverage, &chosen) <= 27);
     }
-    /* Without accounting for the choice it is broken far more often: the accounting is what this test sees. */
+    /* Without accounting for the choice it is broken far more often, which shows that this test would notice. */
     assert_true(broken_promises(.05, .052, false, VG_MULTIPLICITY_NONE, &coverage, &chosen) > 40);
     assert_true(broken_promises(.05, .052, true, VG_MULTIPLICITY_NONE, &coverage, &chosen) > 40);
 }
@@ -132,7 +132,7 @@ static void test_sequence_levels(void **state) {
     assert_true(s.met && s.threshold == .5);
 }
 
-/* A target out of reach: the best tested is told, and how many samples it would take. */
+/* A target out of reach: the best tested one is reported, and how many samples it would take. */
 static void test_unreachable_risk(void **state) {
     (void)state;
     double ratio[50];

@@ -4,8 +4,8 @@
 # gives without the fault; in both cases a file under a final name is complete, no temporary or lock is left, and it
 # ends in time and by no signal.
 #
-# Calls that oneDNN and OpenMP's library make themselves are not failed, except where C++ throws: oneDNN does not look
-# whether they succeeded, and crashes; the other ends the process. Training asks for memory and threads before
+# Calls that oneDNN and OpenMP's library make themselves are not failed, except where C++ throws: oneDNN does not check
+# them, and crashes; OpenMP's library ends the process. Training asks for memory and threads before
 # (cpu_dnnl_guard.h, can_start in cpu_backend.c).
 #
 #   VARGATE_LONG_TESTS=1   every n; otherwise SAMPLE (3) of them for each command and kind

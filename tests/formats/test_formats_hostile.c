@@ -1,5 +1,5 @@
-/* test_formats_hostile.c - files that lie: cut short anywhere, absurd sizes, bombs, directories that disagree with
- * what they list. */
+/* test_formats_hostile.c - damaged and forged files: cut short anywhere, absurd sizes, zip bombs, directories that
+ * disagree with what they list. */
 #include <zlib.h>
 
 #include "formats/prediction_file.h"

@@ -1,5 +1,5 @@
 /* test_formats_kinds.c - the kinds of files that people have: tables with other separators and decimal commas, gzip,
- * JSON documents, one array a member, and the files of other programs. tests/data/formats/make_tables.py writes them
+ * JSON documents, one array per member, and the files of other programs. tests/data/formats/make_tables.py writes them
  * with NumPy and pandas, all with the same predictions: element i is i / 64. */
 #include <math.h>
 #include <sys/stat.h>
@@ -348,7 +348,7 @@ static void gzip_bomb(void **state) {
     free(zeros);
 }
 
-/* --- one array a member ------------------------------------------------------------------------------------------- */
+/* --- one array per member ----------------------------------------------------------------------------------------- */
 static void members_refused(void **state) {
     (void)state;
     vg_prediction_options options = plain();

@@ -226,7 +226,7 @@ static void jsonl_names(void **state) {
     vg_prediction_file_close(file);
 }
 
-/* Labels of three samples and classes: what each text of a label file gives, or is told about it. */
+/* Labels of three samples and classes: what each text of a label file gives, or its error. */
 static void label_kinds(void **state) {
     (void)state;
     static const struct {

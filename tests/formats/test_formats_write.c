@@ -240,7 +240,7 @@ static void replacing(void **state) {
     assert_int_equal(sweep(), 2);
 }
 
-/* A full disk, played by a limit on file sizes: every kind fails with one line, at the write or at the close, and
+/* A full disk, simulated by a limit on file sizes: every kind fails with one line, at the write or at the close, and
  * leaves nothing. */
 static void disk_full(void **state) {
     (void)state;

@@ -4,11 +4,11 @@
  * Nothing here shares algebra with a fast form: pairwise measures are double loops over ordered pairs of members, gated
  * measures build every gated member q_m. All arithmetic is IEEE binary128 (113-bit significand; software, slow), so
  * that differences such as TU - AU hold a relative error below 1e-18 even at values of 1e-12. The one exception is EPJS
- * of more than REF_QUAD_JS members, where a quadruple logarithm a pair and class would take minutes: there each
+ * of more than REF_QUAD_JS members, where a quadruple logarithm for each pair and class would take minutes: there each
  * Jensen-Shannon term is p/2 log(2p/(p+q)) + q/2 log(2q/(p+q)) with log1p in 80-bit long double, relative error below
  * 1e-12 at values of 1e-12 (test_measures_golden compares the two forms).
  *
- * ref_score has vg_score's signature, and beside it gives what a comparison needs to know about near ties. */
+ * ref_score has vg_score's signature, and also gives what a comparison needs to know about near ties. */
 #ifndef VG_TEST_REFERENCE_H
 #define VG_TEST_REFERENCE_H
 

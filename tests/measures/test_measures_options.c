@@ -166,7 +166,7 @@ static void add_probabilities(void) {
             }
 }
 
-/* Logits under the switches that matter to them, with no temperature, one, and one a member. */
+/* Logits under the switches that matter to them, with no temperature, one, and one per member. */
 static void add_logits(void) {
     for (int s = 0; s < LOGITS; s++)
         for (int t = 0; t < 6; t++) {

@@ -1,5 +1,5 @@
-/* test_measures_verdict.c - the verdict on an ensemble: its figures against plain loops, and one truth whatever k, M,
- * measures, preset, number of classes, blocks and threads. */
+/* test_measures_verdict.c - the verdict on an ensemble: its figures against plain loops, and the same verdict whatever
+ * k, M, measures, preset, number of classes, blocks and threads. */
 #include "measures/kernel.h"
 #include "measures/measure_table.h"
 #include "measures_util.h"
@@ -154,7 +154,7 @@ static void labels_are_two_outcomes(void **state) {
     assert_true(fabs(s.abstained - 0.5) < 1e-15);
 }
 
-/* --- one truth ---------------------------------------------------------------------------------------------------- */
+/* --- one verdict -------------------------------------------------------------------------------------------------- */
 static void same_figures(const vg_verdict *a, const vg_verdict *b) {
     assert_int_equal(a->state, b->state);
     assert_true(a->share == b->share && a->disagreement == b->disagreement && a->abstained == b->abstained);

@@ -1,6 +1,6 @@
 /* test_nn_gated.c - training with the gated loss: a k for every class that is trained, kept in checkpoints and
- * metrics.jsonl, written as k.json and resumed to the bit; deep ensembles that are trained together; what the monitor
- * makes of the gate; settings that it does not go with.
+ * metrics.jsonl, written as k.json and resumed to the bit; deep ensembles that are trained together; the monitor's
+ * figures of the gated members; settings that exclude it.
  *
  * The loss itself: test_backend_ops (finite differences) and test_nn_reference (PyTorch). */
 #include "backend/gate.h"

@@ -1,6 +1,6 @@
-/* test_nn_pairs.c - a backend that does a convolution and its batch-norm in one operation: the engine asks for the
- * pairs there are, wants the convolution's own result only where a residual reads it, gets the same logits, and goes on
- * where the backend declines. */
+/* test_nn_pairs.c - a backend that does a convolution and its batch-norm in one operation: the model requests
+ * every such pair, and the convolution's own result only where a residual reads it; logits are the same; where the
+ * backend declines, the two operations are used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

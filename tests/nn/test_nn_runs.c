@@ -1,5 +1,5 @@
 /* test_nn_runs.c - control of a run: one training at a time in a folder, resuming what is finished or has other
- * settings, more epochs, checkpoints by the clock, what is said about questionable settings, class names that travel,
+ * settings, more epochs, checkpoints by the clock, warnings about questionable settings, class names that are kept,
  * splits of deep ensembles. */
 #include "nn/checkpoint.h"
 #include "nn/predictor.h"
@@ -366,7 +366,7 @@ static void ways_to_read_are_compared(void **state) {
     expect_text(vg_error_message(), "center_crop 32x32 and 30x30");
 }
 
-/* Checkpoints from before split_seed were split by their seed. */
+/* A checkpoint without split_seed was split by its seed. */
 static void older_checkpoints_split_by_their_seed(void **state) {
     (void)state;
     char path[512];

@@ -137,7 +137,7 @@ static void collapse_is_told(void **state) {
     assert_true(o.result.last.verdict.state == VG_VERDICT_COLLAPSED || o.result.last.verdict.state == VG_VERDICT_LOW);
     assert_true(o.collapses >= 1);
     assert_int_equal(o.result.collapsed, 1);
-    /* members that only grow certain lose D as well, and are told nothing of a collapse */
+    /* members that only become certain lose D as well, without a collapse alarm */
     o = train((plan){
         .name = "diverse",
         .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=8", "rate=3e-3", NULL}});
@@ -231,7 +231,7 @@ static void paired_members(void **state) {
     free(b);
 }
 
-/* One head, passes that differ; both losses and the plain schedule were the business of the others. */
+/* One head, passes that differ. Other tests cover both losses and the plain schedule. */
 static void monte_carlo_dropout(void **state) {
     (void)state;
     vg_predictor_options o = VG_PREDICTOR_OPTIONS_INIT;

@@ -125,7 +125,7 @@ typedef struct outcome {
     int collapses, steps;
     vg_train_result result;
     int middle_checkpoints; /* last.safetensors written within an epoch */
-    char said[2048];        /* notes and warnings, one a line */
+    char said[2048];        /* notes and warnings, one per line */
     char message[512];
 } outcome;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No tracked source or page has a line of more than 120 columns, except as many as tests/project/long_lines.txt still
-# allows for each kind of file ("KIND LINES"). The numbers may only become smaller: `UPDATE=1 sh
+# No tracked source or page has a line of more than 120 columns, except as many as tests/project/long_lines.txt allows
+# for each kind of file ("KIND LINES"). The numbers may only become smaller: `UPDATE=1 sh
 # tests/project/check_columns.sh` lowers them to what is there, and a kind that is not listed has none. Data,
 # generated files and expected outputs are exempt.
 set -u

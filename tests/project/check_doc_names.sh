@@ -1,7 +1,7 @@
 #!/bin/sh
 # Names in the pages exist. Every `vg_...`, `VG_...` and `VARGATE_...` between backquotes occurs in the sources, and
-# every path between backquotes that begins with a folder of the repository is there. CHANGELOG.md also names what is
-# gone and is not checked.
+# every path between backquotes that begins with a folder of the repository exists. CHANGELOG.md also names what was
+# removed, and is not checked.
 set -u
 failed=0
 folder=$(mktemp -d) || exit 1

@@ -11,7 +11,7 @@ pages() {
     fi
 }
 
-# Prints one line a fault. Anchors are GitHub's: lower case, letters, digits, '-', '_' and spaces kept, spaces become
+# Prints one line per fault. Anchors are GitHub's: lower case, letters, digits, '-', '_' and spaces kept, spaces become
 # '-', and a repeated heading gets -1, -2, ...
 program='
 function slug(text,   out, i, ch) {

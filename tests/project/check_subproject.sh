@@ -1,7 +1,7 @@
 #!/bin/sh
 # vargate as part of another project: by FetchContent from a folder (the static library) and by add_subdirectory (the
 # shared one, which BUILD_SHARED_LIBS asks for). examples/score.c links vargate::vargate and must print the known
-# values, and the project above must not notice: its flags, folder properties, targets, tests and cache stay its own.
+# values, and the enclosing project must keep its own flags, folder properties, targets, tests and cache.
 set -u
 : "${VARGATE_BUILD:?is set by ctest}"
 grep -q '^VG_SANITIZE:STRING=.' "$VARGATE_BUILD/CMakeCache.txt" && { echo "not under sanitizers" && exit 77; }

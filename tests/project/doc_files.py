@@ -1,8 +1,8 @@
 """doc_files.py FOLDER: the files that the examples of the pages name, by Python's own library alone.
 
 Predictions have 2000 samples, 5 members and 3 classes, P (N, M, C) or, in some, logits Z, and L (N): most are right and
-sure; in some the members differ. photos/ has a folder a class with small PNG files; pred.npy and maps.npy are 4 images
-of 8 x 8 sites."""
+sure; in some the members differ. photos/ has a folder per class with small PNG files; pred.npy and maps.npy are 4
+images of 8 x 8 sites."""
 
 import math
 import random

@@ -26,7 +26,7 @@ wanted=$(cat python/tests/requirements*.txt | cksum)
 if [ "$(cat "$folder/wanted" 2>/dev/null)" != "$wanted" ]; then
     pip install --timeout 15 --retries 1 -r python/tests/requirements.txt >"$folder/pip.log" 2>&1 ||
         skip "pip cannot install the tools of the tests: $(tail -n 1 "$folder/pip.log")"
-    while read -r package; do # one by one: what is not to be had is left out
+    while read -r package; do # one by one: a package that cannot be installed is left out
         timeout 300 "$folder/bin/python" -m pip --disable-pip-version-check --quiet install \
             --timeout 15 --retries 1 $package \
             >>"$folder/pip.log" 2>&1 || echo "without $package"
@@ -43,7 +43,7 @@ PATH="$folder/bin:$PATH" pip wheel --no-deps --no-build-isolation --wheel-dir bu
 }
 VARGATE_WHEEL=$(ls "$(pwd)"/build/python-dist/vargate_uq-*.whl)
 export VARGATE_WHEEL
-pip uninstall -y vargate 2>/dev/null # the name of this package in environments of older trees
+pip uninstall -y vargate 2>/dev/null # an environment made before the package was called vargate-uq
 pip install --no-deps --force-reinstall "$VARGATE_WHEEL" || exit 1
 
 # From the tests' folder: the package that is tested is the installed one, not the sources.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# src/report/report_template.html is what web/ builds: it records a digest of its sources; where npm's packages are at
-# hand the page is built again and compared byte by byte.
+# src/report/report_template.html is what web/ builds: it records a digest of its sources; where npm's packages are
+# available the page is built again and compared byte by byte.
 set -u
 digest() { if command -v sha256sum >/dev/null 2>&1; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 names=$(cd web && ls build.mjs index.html package-lock.json style.css src/* | LC_ALL=C sort)

@@ -406,7 +406,7 @@ await page.context().close();
 // --- A4: plots drawn for a wide, dark screen are whole, in colours for paper, with their legends ---------------------
 const paper = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "dark" });
 await paper.addInitScript(() => {
-  // as in print: the layout changes and no script is told
+  // as in print: the layout changes without an event for scripts
   window.ResizeObserver = class {
     observe() {}
   };

@@ -1,6 +1,6 @@
 # web_modules: sets $modules to a folder that holds the packages of web/package-lock.json: web/ itself when they are
-# installed there, else a folder of the build that npm fills once. False when they cannot be had. Sourced by tests,
-# which may run side by side: the folder is filled under another name and renamed.
+# installed there, else a folder of the build that npm fills once. False when they cannot be installed. Sourced by
+# tests, which may run side by side: the folder is filled under another name and renamed.
 web_modules() {
     modules=web
     [ -d web/node_modules/playwright-core ] && [ -d web/node_modules/esbuild ] && return 0

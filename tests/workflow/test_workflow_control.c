@@ -1,6 +1,6 @@
-/* test_workflow_control.c - control of a run: every optimiser, loss and kind of sampling goes on after a stop to the
- * same bits; early stopping and its extension; the best checkpoint by loss; snapshots as members; the running mean of
- * the parameters in predictions; refusals. */
+/* test_workflow_control.c - control of a run: every optimiser, loss and kind of sampling, stopped and resumed, gives
+ * the same bits; early stopping and its extension; the best checkpoint by loss; snapshots as members; the running mean
+ * of the parameters in predictions; refusals. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static vg_status train(const vg_recipe *recipe, heard *h, const char *run, bool 
     return vg_train_recipe(&result, &options);
 }
 
-/* --- stopping and going on */
+/* --- stopping and resuming */
 
 static void goes_on_to_the_same_bits(void **state) {
     (void)state;

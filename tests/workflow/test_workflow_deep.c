@@ -1,5 +1,5 @@
 /* test_workflow_deep.c - deep ensembles as one recipe: each network is the run that its seed would give by itself, jobs
- * change nothing, a stopped ensemble goes on with the network that was stopped, predictions and calibration of all
+ * change nothing, a stopped ensemble continues with the network that was stopped, predictions and calibration of all
  * networks together, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,7 +232,7 @@ static void runs_to_the_results(void **state) {
     double *read;
     size_t count;
     OK(vg_temperatures_load(&read, &count, in_folder(temps, "deep/temps.json")));
-    assert_int_equal(count, NETWORKS); /* one a network */
+    assert_int_equal(count, NETWORKS); /* one per network */
     vg_free(read);
     assert_true(is_there("deep/results.json"));
     /* Fewer networks: predictions are made again. */

@@ -1,5 +1,5 @@
-/* test_workflow_job.c - messages of a job: what the listener receives, how it stops the work, and jobs nobody listens
- * to. */
+/* test_workflow_job.c - messages of a job: what the listener receives, how it stops the work, and jobs without a
+ * listener. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test_workflow_sweep.c - a grid of runs from C: stopped and gone on with, typed results, refused options. */
+/* test_workflow_sweep.c - a grid of runs from C: stopped and continued, typed results, refused options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -124,7 +124,7 @@ class UncertaintyMetric(_Base):
     logits : bool, default True
         Whether `update` gets logits or probabilities.
     measures : sequence of str
-        Whose means, and with labels AURC and error AUROC, are reported; 8 bytes a sample each.
+        Whose means, and with labels AURC and error AUROC, are reported; 8 bytes per sample each.
     bins : int
         Of the calibration error.
     temperature, preset, axes, multilabel, threads, multilabel_form, pairs, sigma, log_base, normalise, renormalise,

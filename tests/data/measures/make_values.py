@@ -2,7 +2,7 @@
 
     python3 tests/data/measures/make_values.py > tests/data/measures/values.txt
 
-Written apart from the C reference, so that a misreading of a formula has to happen twice. One sample a case:
+Written apart from the C reference, so that a misread formula would have to be misread twice. One sample per case:
 
     case NAME task logits renormalise pairs sigma_gate sigma_margin log_base normalise floor_form gate_eps margin_eps
     floor eps K k... T t... M C

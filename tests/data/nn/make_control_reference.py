@@ -4,8 +4,8 @@ class weights as PyTorch defines them, on a small network in float64, and the ra
 
     python make_control_reference.py > control_reference.json        (made with PyTorch 2.13)
 
-Parameters and inputs come from the formula of make_reference.py, which is imported for it. Of the way that every
-parameter has moved the norm, three projections and 8 entries are kept.
+Parameters and inputs come from the formula of make_reference.py, which is imported for it. Of the change of every
+parameter the norm, three projections and 8 entries are kept.
 """
 
 import contextlib
@@ -83,7 +83,7 @@ def case(optimiser, clip=0.0, ema=0.0, **how):
 
 
 def cyclic(rate, steps, cycles):
-    """One rate a step."""
+    """One rate per step."""
     opt = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=steps // cycles, eta_min=0)
     rates = []
