@@ -249,8 +249,8 @@ typedef struct vg_score_summary {
     double abstained;
 } vg_score_summary;
 
-/* Scores a whole array. `summary` may be NULL. Several threads may call it at once with different `out`. VG_ERR_DATA
- * names the first sample that cannot be scored; results are then incomplete. */
+/* Scores a whole array. `summary` may be NULL, which saves its share of the work. Several threads may call it at once
+ * with different `out`. VG_ERR_DATA names the first sample that cannot be scored; results are then incomplete. */
 VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions,
                           const vg_score_options *options);
 

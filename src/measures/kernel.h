@@ -23,6 +23,7 @@ typedef struct vg_kernel_job {
     vg_predictions in;
     vg_scores out;
     size_t first; /* index of in's sample 0 in the whole stream, for messages */
+    bool figures; /* the figures of units that follow are needed: somebody may ask for the summary */
     /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k,
      * in nats */
     double *unit_variance, *unit_tu, *unit_gtu;

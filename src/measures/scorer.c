@@ -39,6 +39,7 @@ struct vg_scorer {
     size_t chunk_samples;
     unsigned long long samples, skipped; /* skipped: left out of the figures */
     bool has_tu, has_gtu;
+    bool no_summary; /* nobody will ask for the figures over all samples */
     running_sum variance, tu, gtu, total, disagreement;
     double abstained, looked_at; /* counts */
     atomic_flag busy;            /* set while a call is inside: a second caller gets an error, not a data race */
@@ -162,6 +163,7 @@ static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, c
                            .single_precision = block->dtype != VG_F64 && !s->wide_gates,
                            .widest = s->widest,
                            .plane = s->plane,
+                           .figures = !s->no_summary,
                            .gated_means = multilabel ? NULL : s->gated_means};
     job->need_gated_reverse = out->gepce || out->gepkl;
     job->need_gated_logs = job->need_gated_reverse || out->gau || out->geu;
@@ -232,7 +234,8 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     if (status == VG_ERR_DATA && w->job->options.logits)
         status = vg_measures__score_masked(w->scorer->tier, w->job, u, stop - u);
     VG_TRY(status);
-    compare_tops(w, u, stop, worker);
+    if (w->job->figures)
+        compare_tops(w, u, stop, worker);
     double *votes = w->job->out.votes;
     for (size_t labels = w->job->labels; votes && u < stop; u++)
         votes[u] = labels ? vg_disagreement__label_votes(&w->job->in, u / labels, u % labels, half_of(w->scorer))
@@ -338,9 +341,11 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
         for (size_t i = 0; i < count; i++)
             VG_TRY(run_tiles(&work, i, 0));
     const uint8_t *left_out = s->left_out && !job->labels ? s->left_out + first : NULL;
-    clear_left_out(s, left_out, samples);
-    add_units(s, job, out, units);
-    add_disagreement(s, work.unit_disagreement, job->labels ? job->labels : 1, samples, left_out);
+    if (job->figures) {
+        clear_left_out(s, left_out, samples);
+        add_units(s, job, out, units);
+        add_disagreement(s, work.unit_disagreement, job->labels ? job->labels : 1, samples, left_out);
+    }
     s->samples += samples;
     return VG_OK;
 }
@@ -473,6 +478,7 @@ vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictio
     if (!out || !predictions)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs predictions and places for results");
     VG_TRY(vg_scorer_new(&s, predictions->m, predictions->c, options));
+    s->no_summary = summary == NULL;
     vg_status status = vg_scorer_feed(s, out, predictions, NULL);
     if (status == VG_OK && summary)
         status = vg_scorer_summary(s, summary);

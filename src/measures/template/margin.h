@@ -78,6 +78,15 @@ static void write_margin(const vg_kernel_job *job, const margin *g, size_t first
     }
 }
 
+static void write_margins(const tile *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    margin g = leaders(t);
+    if (job->figures)
+        write_abstention(job, &g, first, count);
+    if (wants_margin(&job->out))
+        write_margin(job, &g, first, count);
+}
+
 /* width values of each lane to rows of `out`, one a lane. */
 static void put_rows(double *out, size_t width, const vd *from, size_t count) {
     size_t c = 0;
@@ -128,11 +137,11 @@ static void write_moments(const tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     size_t from = job->labels ? 1 : 0, width = t->C - from;
     vd variance = {0}, total = {0};
-    for (size_t c = from; c < t->C; c++) { /* multilabel: outcome 1 stands for both */
+    for (size_t c = from; job->figures && c < t->C; c++) { /* multilabel: outcome 1 stands for both */
         variance += t->variance[c];
         total += t->mu[c] * (1.0 - t->mu[c]);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; job->figures && i < count; i++) {
         job->unit_variance[first + i] = variance[i];
         job->unit_total[first + i] = total[i];
     }

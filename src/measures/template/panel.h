@@ -24,13 +24,22 @@ typedef struct P(set) {            /* sums over classes of one set of members, t
     vr exponent_part, rest_part, eu_part, reverse_part, pairs_part;
 } P(set);
 
+/* Where a column's members are: member m is at + m step. */
+typedef struct P(source) {
+    const char *at;
+    ptrdiff_t step;
+} P(source);
+
 typedef struct P(panel) {
     const vg_kernel_job *job;
     size_t M, C, K, J;
     size_t first, count; /* units */
     size_t block, from;  /* columns held, and the first of them */
-    bool across, logs, extremes;
+    bool across, logs, extremes, spread; /* spread: means and variances are kept */
+    bool margins;     /* something is asked for that the leading classes and their spread give */
     bool pairs, many; /* EPJS is asked for; its members are too many to take their pairs one by one */
+    size_t direct; /* the first columns that are read where they lie in the input; the others are in x */
+    P(source) of;  /* the current column */
     vr *x, *log;
     vr *dev;     /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
     vr *rows;    /* [M] sums of rows */
@@ -93,6 +102,8 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
     t->pairs = job->out.epjs || job->out.gepjs;
     t->many = t->pairs && t->M > PANEL_PAIRS;
     t->logs = job->need_logs || (t->pairs && !t->many);
+    t->margins = job->figures || wants_margin(&job->out);
+    t->spread = t->margins || t->K || t->many || job->out.std || job->out.mean;
     t->extremes = job->need_reverse || job->need_gated_reverse;
 }
 

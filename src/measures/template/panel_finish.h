@@ -59,11 +59,13 @@ static void P(write_columns)(const P(panel) * t) {
 static VG_NOINLINE void P(write_margins)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     margin g = P(leaders)(t, h, count);
-    for (size_t i = 0; i < count; i++) {
-        job->unit_variance[first + i] = t->variance_sum.h[h][i];
-        job->unit_total[first + i] = t->total.h[h][i];
+    if (job->figures) {
+        write_abstention(job, &g, first, count);
+        for (size_t i = 0; i < count; i++) {
+            job->unit_variance[first + i] = t->variance_sum.h[h][i];
+            job->unit_total[first + i] = t->total.h[h][i];
+        }
     }
-    write_abstention(job, &g, first, count);
     if (wants_margin(&job->out))
         write_margin(job, &g, first, count);
 }
@@ -114,7 +116,7 @@ static VG_NOINLINE void P(write_ungated)(const P(panel) * t, int h, size_t first
     finish_set(job, &set, P(set_epjs)(t, &set, t->sets[0].pairs.h[h]), results, 1);
     for (int i = 0; i < SET_RESULTS; i++)
         put(to.at[i], results[i], first, count);
-    for (size_t i = 0; out->tu && i < count; i++)
+    for (size_t i = 0; out->tu && job->figures && i < count; i++)
         job->unit_tu[first + i] = set.tu[i];
 }
 
@@ -132,7 +134,7 @@ static double P(lost_gate)(const P(lost) * of, size_t c) {
 static double P(lost_value)(const P(lost) * of, size_t m, size_t c) {
     const P(panel) *t = of->t;
     size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
-    vr x = t->block < t->J ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
+    vr x = t->across ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
     return (double)x[at];
 }
 static double P(lost_member)(const void *context, size_t m, size_t c) {
@@ -165,7 +167,7 @@ static VG_NOINLINE void P(write_gated)(P(panel) * t, int h, size_t first, size_t
     for (size_t k = 0; k < K; k++) {
         measures set = P(set_of)(t, 1 + k, h);
         finish_set(job, &set, P(set_epjs)(t, &set, t->sets[1 + k].pairs.h[h]), t->results + k, K);
-        if (k == job->widest && out->gtu)
+        if (k == job->widest && out->gtu && job->figures)
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
     }
@@ -203,6 +205,7 @@ static bool P(has_ambiguous_values)(const P(panel) * t) {
 
 static vg_status P(run_panel)(P(panel) * t) {
     bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->pairs || t->job->out.tu;
+    bool plain = t->logs && !t->K && !t->pairs && !t->extremes && !t->job->options.logits;
     t->variance_sum = t->total = (P(acc)){{{0}}};
     t->sign = t->gated_out = (vri){0};
     t->variance_part = vr_set(0);
@@ -239,11 +242,18 @@ static vg_status P(run_panel)(P(panel) * t) {
     }
     if (t->many && !t->K)
         P(integral_weights)(t);
+    t->direct = P(direct_columns)(t);
     for (size_t j = 0; finite && j < t->J; j += t->block) {
         if (t->across)
             P(load_block)(t, j);
-        P(block_moments)(t);
-        if (!t->K && more)
+        P(block_rows)(t);
+        if (plain)
+            t->spread ? P(block_spreads)(t) : P(block_entropies)(t);
+        else
+            P(block_moments)(t);
+        if (t->margins)
+            P(block_leaders)(t);
+        if (!t->K && more && !plain)
             P(block_terms)(t);
     }
     if (!finite || P(has_ambiguous_values)(t))
@@ -279,7 +289,8 @@ static vg_status P(score_panel)(P(panel) * t, size_t first, size_t count) {
         if (some == 0)
             break;
         some = some < VG_LANES ? some : VG_LANES;
-        P(write_margins)(t, h, first + done, some);
+        if (t->margins)
+            P(write_margins)(t, h, first + done, some);
         if (t->logs || t->pairs || job->out.tu)
             P(write_ungated)(t, h, first + done, some);
         if (t->K)

@@ -53,21 +53,21 @@ static VG_NOINLINE void P(integral_weights)(P(panel) * t) {
 /* Half h of column j as the tile's class. */
 INLINE void P(integral_load)(P(panel) * t, size_t j, int h) {
     tile *of = &t->integral;
-    const vr *x = t->x + (j - t->from);
-    size_t M = t->M, step = t->block;
+    size_t M = t->M;
+    vr first = P(member)(t->of, 0);
 #if VG_PANEL_DOUBLE
-    vd low = x[0], high = x[0];
+    vd low = first, high = first;
     for (size_t m = 0; m < M; m++) {
-        of->p[m] = x[m * step];
+        of->p[m] = P(member)(t->of, m);
         low = vd_min(of->p[m], low);
         high = vd_max(of->p[m], high);
     }
     of->low[0] = low;
     of->high[0] = high;
 #else
-    vh *to = of->x, low = h ? vf_high(x[0]) : vf_low(x[0]), high = low;
+    vh *to = of->x, low = h ? vf_high(first) : vf_low(first), high = low;
     for (size_t m = 0; m < M; m++) {
-        vh own = h ? vf_high(x[m * step]) : vf_low(x[m * step]);
+        vh own = h ? vf_high(P(member)(t->of, m)) : vf_low(P(member)(t->of, m));
         low = vh_min(own, low);
         high = vh_max(own, high);
         to[m] = own;

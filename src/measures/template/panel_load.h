@@ -142,16 +142,50 @@ INLINE vr P(fetch_value)(const P(panel) * t, size_t m, size_t j) {
     return P(fetch)(t, m, j);
 }
 
-/* The block of columns from `from` on of an across panel. */
+/* Columns of an across panel that need neither a conversion nor padding. */
+INLINE size_t P(direct_columns)(const P(panel) * t) {
+    const vg_predictions *in = &t->job->in;
+    bool same = in->stride_c == 1 && in->dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32);
+    return t->across && same && !t->job->options.logits ? t->C / PANEL_LANES : 0;
+}
+
+INLINE P(source) P(column_source)(const P(panel) * t, size_t j) {
+    if (j >= t->direct)
+        return (P(source)){(const char *)(t->x + (j - t->from)), (ptrdiff_t)(t->block * sizeof(vr))};
+    return (P(source)){P(row_at)(&t->job->in, t->first, 0) + j * sizeof(vr),
+                       t->job->in.stride_m * (ptrdiff_t)sizeof(PANEL_REAL)};
+}
+
+INLINE vr P(member)(P(source) of, size_t m) {
+    vr v;
+    memcpy(&v, of.at + (ptrdiff_t)m * of.step, sizeof v);
+    return v;
+}
+/* The same, added to sums in double. Halves are loaded, because to split a vector takes longer. */
+INLINE void P(add_member)(P(acc) * sum, P(source) of, size_t m) {
+#if VG_PANEL_DOUBLE
+    sum->h[0] += P(member)(of, m);
+#else
+    vh part;
+    UNROLL
+    for (size_t h = 0; h < PANEL_HALVES; h++) {
+        memcpy(&part, of.at + (ptrdiff_t)m * of.step + h * sizeof part, sizeof part);
+        sum->h[h] += vd_from(part);
+    }
+#endif
+}
+
+/* The block of columns from `from` on of an across panel, as far as they are not read where they lie. */
 static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
     const vg_predictions *in = &t->job->in;
     size_t count = t->J - from < t->block ? t->J - from : t->block;
     size_t whole = in->stride_c == 1 ? t->C / PANEL_LANES : 0, plain = whole > from ? whole - from : 0;
+    size_t direct = t->direct > from ? t->direct - from : 0;
     t->from = from;
     plain = plain < count ? plain : count;
     for (size_t m = 0; m < t->M; m++) {
         vr *to = t->x + m * t->block;
-        size_t j = 0;
+        size_t j = direct < count ? direct : count;
 #if VG_PANEL_DOUBLE
         if (t->job->options.logits) {
             vr *log = t->log + m * t->block;
@@ -161,10 +195,7 @@ static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
             }
         }
 #endif
-        const char *row = P(row_at)(in, t->first, m);
-        for (; in->dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32) && j < plain; j++)
-            memcpy(&to[j], row + (from + j) * sizeof(vr), sizeof(vr));
-        for (; j < plain; j++)
+        for (const char *row = P(row_at)(in, t->first, m); j < plain; j++)
             to[j] = P(load)(row, in->dtype, (from + j) * PANEL_LANES);
         for (; j < count; j++)
             to[j] = P(fetch)(t, m, from + j);

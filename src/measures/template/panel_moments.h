@@ -32,18 +32,34 @@ static VG_NOINLINE void P(block_leaders)(P(panel) * t) {
     }
 }
 
+/* Adds `count` columns of a row to its sum and to the OR of all members. */
+INLINE void P(add_row)(vr *to, vri *sign, const char *row, size_t count) {
+    vr sum = *to, other = vr_set(0), a, b; /* two sums, because an addition takes several cycles */
+    size_t j = 0;
+    for (; j + 2 <= count; j += 2) {
+        memcpy(&a, row + j * sizeof a, sizeof a);
+        memcpy(&b, row + (j + 1) * sizeof b, sizeof b);
+        sum += a;
+        other += b;
+        *sign |= (vri)a | (vri)b;
+    }
+    if (j < count) {
+        memcpy(&a, row + j * sizeof a, sizeof a);
+        sum += a;
+        *sign |= (vri)a;
+    }
+    *to = sum + other;
+}
+
 /* Sums of rows and the OR of all members, for the check of the rows. */
 static VG_NOINLINE void P(block_rows)(P(panel) * t) {
     size_t count = t->J - t->from < t->block ? t->J - t->from : t->block;
+    size_t direct = t->direct > t->from ? t->direct - t->from : 0;
     vri sign = t->sign;
+    direct = direct < count ? direct : count;
     for (size_t m = 0; m < t->M; m++) {
-        const vr *x = t->x + m * t->block;
-        vr sum = t->rows[m];
-        for (size_t j = 0; j < count; j++) {
-            sum += x[j];
-            sign |= (vri)x[j];
-        }
-        t->rows[m] = sum;
+        P(add_row)(&t->rows[m], &sign, P(row_at)(&t->job->in, t->first, m) + t->from * sizeof(vr), direct);
+        P(add_row)(&t->rows[m], &sign, (const char *)(t->x + m * t->block + direct), count - direct);
     }
     t->sign = sign;
 }
@@ -94,42 +110,16 @@ static void P(column_gates)(P(panel) * t, size_t j) {
             t->zsum[k * M + m] += gamma[k] * t->dev[m];
 }
 
-/* Mean and variance of a column; the deviations are left in t->dev. */
-INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes) {
-    const vr *x = t->x + (j - t->from);
-    size_t M = t->M, step = t->block;
-    P(acc) sum = P(widen)(x[0]);
-    bool bounds = extremes || VG_PANEL_DOUBLE;
-    vr low = x[0], high = x[0];
-    for (size_t m = 1; m < M; m++) {
-        vr v = x[m * step];
-        P(add)(&sum, v);
-        if (bounds)
-            low = vr_min(v, low);
-        if (VG_PANEL_DOUBLE)
-            high = vr_max(v, high);
-    }
-    const double count = (double)M, inverse = 1.0 / count;
-    vr mean, rest = vr_set(0), off = vr_set(0), squares = vr_set(0);
-#if VG_PANEL_DOUBLE
-    sum.h[0] = vd_select(low == high, low, sum.h[0] / count); /* sums of doubles are not exact */
-    mean = sum.h[0];
-#else
-    P(acc) high_part, low_part;
-    UNROLL
-    for (int h = 0; h < 2; h++) {
-        sum.h[h] = vd_quotient(sum.h[h], count, inverse);
-        high_part.h[h] = (vd)((vl)sum.h[h] & ~0x1fffffffLL); /* a float, unless it is tiny */
-        low_part.h[h] = sum.h[h] - high_part.h[h];
-    }
-    mean = P(narrow)(high_part);
-    rest = P(narrow)(low_part);
-#endif
+/* Variance of the current column; the deviations are left in t->dev where `gated`. */
+INLINE vr P(column_variance)(P(panel) * t, vr mean, vr rest, bool gated) {
+    size_t M = t->M;
+    const PANEL_REAL inverse = (PANEL_REAL)(1.0 / (double)M);
+    vr off = vr_set(0), squares = vr_set(0);
     for (size_t m = 0; m < M;) {
         size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
         vr square = vr_set(0);
         for (; m < stop; m++) {
-            vr d = x[m * step] - mean;
+            vr d = P(member)(t->of, m) - mean;
             if (!VG_PANEL_DOUBLE)
                 d -= rest;
             else
@@ -140,24 +130,69 @@ INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes)
         }
         squares += vr_rounded(square);
     }
-    vr variance = squares * (PANEL_REAL)inverse;
+    vr variance = squares * inverse;
     if (VG_PANEL_DOUBLE)
-        variance = vr_max(variance - (off * (PANEL_REAL)inverse) * (off * (PANEL_REAL)inverse), vr_set(0));
-    variance = vr_rounded(variance);
+        variance = vr_max(variance - (off * inverse) * (off * inverse), vr_set(0));
+    return vr_rounded(variance);
+}
+
+/* The mean of a column in double, and as a real and the rest of it; the smallest member where `extremes`. */
+typedef struct P(moments) {
+    P(acc) sum;
+    vr mean, rest, low;
+} P(moments);
+
+INLINE P(moments) P(column_mean)(P(source) of, size_t M, double inverse, bool extremes) {
+    P(moments) o = {.sum = {{{0}}}, .rest = vr_set(0), .low = P(member)(of, 0)};
+    vr high = o.low;
+    for (size_t m = 0; m < M; m++) {
+        P(add_member)(&o.sum, of, m);
+        if (extremes || VG_PANEL_DOUBLE)
+            o.low = vr_min(P(member)(of, m), o.low);
+        if (VG_PANEL_DOUBLE)
+            high = vr_max(P(member)(of, m), high);
+    }
+#if VG_PANEL_DOUBLE
+    (void)inverse;
+    o.sum.h[0] = vd_select(o.low == high, o.low, o.sum.h[0] / (double)M); /* sums of doubles are not exact */
+    o.mean = o.sum.h[0];
+#else
+    P(acc) high_part, low_part;
+    UNROLL
+    for (int h = 0; h < 2; h++) {
+        o.sum.h[h] = vd_quotient(o.sum.h[h], (double)M, inverse);
+        high_part.h[h] = (vd)((vl)o.sum.h[h] & ~0x1fffffffLL); /* a float, unless it is tiny */
+        low_part.h[h] = o.sum.h[h] - high_part.h[h];
+    }
+    o.mean = P(narrow)(high_part);
+    o.rest = P(narrow)(low_part);
+#endif
+    return o;
+}
+
+/* Keeps the mean of column j, the current one, and its spread. */
+INLINE void P(keep_column)(P(panel) * t, size_t j, const P(moments) * o, bool gated) {
+    t->mu[j] = o->sum;
+    t->mu_high[j] = o->mean;
+    t->mu_low[j] = o->rest;
+    t->variance[j] = P(column_variance)(t, o->mean, o->rest, gated);
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
-        t->total.h[h] += sum.h[h] * (1.0 - sum.h[h]);
-    t->variance_part += variance;
+        t->total.h[h] += o->sum.h[h] * (1.0 - o->sum.h[h]);
+    t->variance_part += t->variance[j];
     if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) {
         P(add)(&t->variance_sum, t->variance_part);
         t->variance_part = vr_set(0);
     }
-    t->mu[j] = sum;
-    t->mu_high[j] = mean;
-    t->mu_low[j] = rest;
-    t->variance[j] = variance;
+}
+
+/* Mean, spread and gates of column j, which becomes the current one. */
+INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes) {
+    t->of = P(column_source)(t, j);
+    P(moments) o = P(column_mean)(t->of, t->M, 1.0 / (double)t->M, extremes);
+    P(keep_column)(t, j, &o, gated);
     if (extremes) /* lanes past the last class need no floor */
-        t->low[j] = t->across && j + 1 == t->J ? P(choose)(P(exists)(t, j), low, vr_set(1)) : low;
+        t->low[j] = t->across && j + 1 == t->J ? P(choose)(P(exists)(t, j), o.low, vr_set(1)) : o.low;
     if (gated)
         P(column_gates)(t, j);
 }
@@ -167,10 +202,8 @@ static VG_NOINLINE void P(block_moments)(P(panel) * t) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
     for (size_t j = t->from; j < end; j++)
         t->K          ? t->extremes ? P(column_moments)(t, j, true, true) : P(column_moments)(t, j, true, false)
-                 : t->extremes ? P(column_moments)(t, j, false, true)
+        : t->extremes ? P(column_moments)(t, j, false, true)
                       : P(column_moments)(t, j, false, false);
-    P(block_rows)(t);
-    P(block_leaders)(t);
 #if VG_PANEL_DOUBLE
     for (size_t j = t->from; t->job->options.logits && t->job->out.maxlogit && j < end; j++) {
         vr sum = vr_set(0);
@@ -202,7 +235,7 @@ INLINE P(acc) P(complete)(const P(panel) * t, P(acc) a) {
 static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) * t, size_t k, size_t m) {
     P(acc) sum = {{{0}}};
     for (size_t j = 0; j < t->J; j++) {
-        vr x = t->across && t->block < t->J ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
+        vr x = t->across ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
         P(acc) gamma = P(widen)(t->gamma[j * t->K + k]), own = P(widen)(x);
         for (int h = 0; h < PANEL_HALVES; h++)
             sum.h[h] += gamma.h[h] * own.h[h];

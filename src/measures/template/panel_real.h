@@ -135,8 +135,7 @@ INLINE vr P(phi_far)(vr r) {
 #if !VG_PANEL_DOUBLE && defined(VG_TIER_IS_AVX512)
     vf y = vf_max(1.0f + r, vf_set(1e-37f)), used = y - 1.0f, off = r - used; /* the rounding of y */
     vf base, f = vm_table32(y, &base);
-    vf q = 0.49999998f + f * (-0.33334177f + f * (0.25012316f + f * -0.19021257f));
-    vf lambda = base + (f - (f * f) * q);
+    vf lambda = base + (f - (f * f) * vm_table32_small(f));
     return (y * lambda - used) + lambda * off;
 #else
     return P(phi)(r);
@@ -160,8 +159,12 @@ INLINE void P(log_parts)(vr q, const P(acc) * exact, vr *e, vr *rest) {
     (void)q;
 #else
     vf y = vf_max(q, vf_set(1e-37f)), r = y - 1.0f;
-    if (vi_any(y > 0.7f))
+    if (vf_any_above(y, 0.7f))
         r = vf_pack(exact->h[0] - 1.0, exact->h[1] - 1.0);
+#if defined(VG_TIER_IS_AVX512)
+    vm_log32_parts_table(y, r, e, rest);
+#else
     vm_log32_parts(y, r, e, rest);
+#endif
 #endif
 }

@@ -24,6 +24,7 @@ static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     vg_kernel_job again = *job;
     const vg_scores *out = &job->out;
     bool pairs = job->m <= PANEL_PAIRS;
+    again.figures = false; /* those of the panel stand */
     again.out = (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl};
     if (pairs)
         again.out.gepjs = out->gepjs;
@@ -44,16 +45,11 @@ static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, 
     size_t unit = of->first + lane;
     panel_d t;
     size_t used = 0;
-    const double kept[3] = {job->unit_variance[unit], job->unit_total[unit], job->unit_abstains[unit]};
     carve_panel_d(&t, &again, true, workspace, &used);
     for (size_t s = 0; s <= of->K; s++)
         of->kept_tu[s] = of->sets[s].tu.h[lane / VG_LANES][lane % VG_LANES];
     t.given_tu = of->kept_tu;
-    vg_status status = score_panel_d(&t, unit, 1);
-    job->unit_variance[unit] = kept[0];
-    job->unit_total[unit] = kept[1];
-    job->unit_abstains[unit] = kept[2];
-    return status;
+    return score_panel_d(&t, unit, 1);
 }
 
 /* Lanes of a float panel with a divergence so large that float does not hold its absolute error. The choice must not

@@ -8,39 +8,44 @@
  * for the members of any set, x_m = p_m or q_m. The r_m have mean 0, so the second term is about half of the first and
  * its relative accuracy is kept down to members that are nearly the same. panel_integral.h serves many members. */
 
-/* What the second pass knows of the current column. */
+/* What the second pass knows of a column. */
 typedef struct P(column) {
     size_t j;
-    vr inverse; /* 1/mu, 1 where no member has probability */
+    vr mean, rest; /* mu as a real and the rest of it */
+    vr inverse;    /* 1/mu; where no member has probability a large number: what it gives counts for nothing */
     vri empty;
     vr phi, psi; /* means over members */
 } P(column);
 
-/* phi and psi; p lambda is left in t->dev where `keep`. */
-INLINE void P(column_logs)(P(panel) * t, P(column) * at, bool from_logits, bool keep) {
-    size_t M = t->M, step = t->block, j = at->j;
-    const vr *x = t->x + (j - t->from);
-    vr mean = t->mu_high[j], rest = t->mu_low[j], inverse = at->inverse;
-    vr least = P(choose)(at->empty, vr_set(1), inverse * (PANEL_REAL)TINY), lambda, psi;
+INLINE P(column) P(column_of)(size_t j, vr mean, vr rest) {
+    return (P(column)){.j = j,
+                       .mean = mean,
+                       .rest = rest,
+                       .empty = mean < (PANEL_REAL)PANEL_NONE,
+                       .inverse = vr_reciprocal(vr_max(mean, vr_set((PANEL_REAL)PANEL_NONE)))};
+}
+
+/* phi and psi; p lambda is left at `keep` unless it is NULL. `log`: log p of the first member, where the input is
+ * logits, the next `step` further; else NULL. */
+INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, const vr *log, size_t step) {
+    vr inverse = at->inverse, rest = at->rest * inverse;
+    vr least = inverse * (PANEL_REAL)TINY, lambda, psi;
     vr both_total = vr_set(0), psi_total = vr_set(0);
 #if VG_PANEL_DOUBLE
-    const vr *log = t->log + (j - t->from);
-    vr log_mu = from_logits ? vm_log(P(choose)(at->empty, vr_set(1.0), mean)) : vr_set(0);
+    vr log_mu = log ? vm_log(vr_max(at->mean, vr_set(PANEL_NONE))) : vr_set(0);
 #else
-    (void)from_logits;
+    (void)log;
+    (void)step;
 #endif
     for (size_t m = 0; m < M;) {
         size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
         vr both = vr_set(0), sum_psi = vr_set(0);
         for (; m < stop; m++) {
-            vr p = x[m * step], d = p - mean, y = vr_max(p * inverse, least);
-            if (!VG_PANEL_DOUBLE)
-                d -= rest;
-            vr r = vr_rounded(d * inverse);
-            y = P(choose)(r > (PANEL_REAL)-0.5, 1 + r, y);
+            vr p = P(member)(of, m), y = vr_max(p * inverse, least);
+            vr r = vr_rounded((p - at->mean) * inverse - rest);
             P(bregman)(y, r, &lambda, &psi);
 #if VG_PANEL_DOUBLE
-            if (from_logits) { /* Far from mu the logit itself is more accurate, and it does not underflow. */
+            if (log) { /* Far from mu the logit itself is more accurate, and it does not underflow. */
                 vl far = ~(vd_abs(r) < 0.25) & ~at->empty;
                 lambda = vd_select(far, log[m * step] - log_mu, lambda);
                 psi = vd_select(far, r - lambda, psi);
@@ -49,14 +54,28 @@ INLINE void P(column_logs)(P(panel) * t, P(column) * at, bool from_logits, bool 
             both += r * lambda;
             sum_psi += psi;
             if (keep)
-                t->dev[m] = p * lambda;
+                keep[m] = p * lambda;
         }
         both_total += vr_rounded(both);
         psi_total += vr_rounded(sum_psi);
     }
     const PANEL_REAL share = (PANEL_REAL)(1.0 / (double)M);
-    at->phi = P(choose)(at->empty, vr_set(0), (both_total - psi_total) * share);
-    at->psi = P(choose)(at->empty, vr_set(0), psi_total * share);
+    at->phi = (both_total - psi_total) * share;
+    at->psi = psi_total * share;
+}
+
+/* Adds a column's share of TU to the ungated set's sums; `sum`: the mean in double. */
+INLINE void P(add_entropy)(P(set) * set, const P(column) * at, const P(acc) * sum) {
+    vr e, rest;
+    P(log_parts)(at->mean, sum, &e, &rest);
+    set->exponent_part += at->rest * e;
+    set->exponent_part += at->mean * e;
+    set->rest_part += at->mean * rest;
+}
+/* The same for EU and its reverse. */
+INLINE void P(add_divergences)(P(set) * set, const P(column) * at) {
+    set->eu_part += vr_rounded(at->mean * at->phi);
+    set->reverse_part += vr_rounded(at->mean * at->psi);
 }
 
 /* Floors of cross terms, as floored() of entropy.h: mean_m log(max(x, floor)/x'), and mean_m x log(x'/max(x, floor))
@@ -70,7 +89,7 @@ static __attribute__((noinline)) P(acc) P(floored)(const P(panel) * t, size_t j,
         vd gate = set ? P(half)(t->gamma[j * t->K + set - 1], h) * t->inverse_zbar[set - 1].h[h] : vd_set(1.0);
         floor_sums f = {.product = vd_set(1.0)};
         for (size_t m = 0; m < t->M; m++)
-            floor_add_member(&f, m, P(half)(t->x[m * t->block + (j - t->from)], h),
+            floor_add_member(&f, m, P(half)(P(member)(t->of, m), h),
                              set ? gate * P(half)(t->over[(set - 1) * t->M + m], h) : vd_set(1.0), floor, distinct);
         diagonal->h[h] += f.diagonal * inverse;
         out.h[h] = (f.sum + vm_log(f.product)) * inverse;
@@ -111,14 +130,9 @@ static vr P(pair_sum)(const vr *h, size_t M) {
 
 /* r_m of the column's members: x_m = mu (1 + r_m). */
 INLINE void P(ratios)(vr *r, const P(panel) * t, const P(column) * at) {
-    const vr *x = t->x + (at->j - t->from);
-    vr mean = t->mu_high[at->j], rest = t->mu_low[at->j];
-    for (size_t m = 0; m < t->M; m++) {
-        vr d = x[m * t->block] - mean;
-        if (!VG_PANEL_DOUBLE)
-            d -= rest;
-        r[m] = vr_rounded(d * at->inverse);
-    }
+    vr rest = at->rest * at->inverse;
+    for (size_t m = 0; m < t->M; m++)
+        r[m] = vr_rounded((P(member)(t->of, m) - at->mean) * at->inverse - rest);
 }
 
 static void P(ungated_pairs)(P(panel) * t, const P(column) * at, vr *r) {
@@ -140,15 +154,15 @@ static void P(gated_pairs)(P(panel) * t, const vr *r, size_t k, vr u, vr q) {
     t->sets[1 + k].pairs_part += vr_rounded(q * P(pair_sum)(own, t->M));
 }
 
-/* U and T of column j at gate k, over M. */
-INLINE void P(gate_sums)(const P(panel) * t, size_t j, size_t k, bool cross, const int G, vr *shift, vr *both) {
-    const vr *x = t->x + (j - t->from), *omega = t->omega + k * t->M;
-    size_t M = t->M, step = t->block;
+/* U and T of the current column at gate k, over M. */
+INLINE void P(gate_sums)(const P(panel) * t, size_t k, bool cross, const int G, vr *shift, vr *both) {
+    const vr *omega = t->omega + k * t->M;
+    size_t M = t->M;
     UNROLL
     for (int g = 0; g < G; g++)
         shift[g] = both[g] = vr_set(0);
     for (size_t m = 0; m < M; m++) {
-        vr p = x[m * step], q = cross ? t->dev[m] : p;
+        vr p = P(member)(t->of, m), q = cross ? t->dev[m] : p;
         UNROLL
         for (int g = 0; g < G; g++) {
             vr w = omega[(size_t)g * M + m];
@@ -196,34 +210,34 @@ INLINE void P(column_gated)(P(panel) * t, const P(column) * at, const vr *r, boo
     vr shift[4], cross[4];
     size_t k = 0;
     for (; k + 3 <= t->K; k += 3) {
-        P(gate_sums)(t, at->j, k, logs, 3, shift, cross);
+        P(gate_sums)(t, k, logs, 3, shift, cross);
         for (size_t g = 0; g < 3; g++)
             P(gate_terms)(t, at, k + g, shift[g], cross[g], r, logs);
     }
     for (; k < t->K; k++) {
-        P(gate_sums)(t, at->j, k, logs, 1, shift, cross);
+        P(gate_sums)(t, k, logs, 1, shift, cross);
         P(gate_terms)(t, at, k, shift[0], cross[0], r, logs);
     }
 }
 
+/* The terms of column j, which becomes the current one. */
 static void P(column_terms)(P(panel) * t, size_t j) {
     const vg_kernel_job *job = t->job;
     vr r[PANEL_PAIRS];
-    P(column) at = {.j = j, .empty = t->mu_high[j] < (PANEL_REAL)PANEL_NONE};
-    at.inverse = vr_reciprocal(P(choose)(at.empty, vr_set(1), t->mu_high[j]));
-    vr e, rest;
-    P(log_parts)(t->mu_high[j], &t->mu[j], &e, &rest);
-    t->sets[0].exponent_part += t->mu_low[j] * e;
-    t->sets[0].exponent_part += t->mu_high[j] * e;
-    t->sets[0].rest_part += t->mu_high[j] * rest;
+    P(column) at = P(column_of)(j, t->mu_high[j], t->mu_low[j]);
+    P(set) *set = &t->sets[0];
+    t->of = P(column_source)(t, j);
+    P(add_entropy)(set, &at, &t->mu[j]);
     bool keep = t->K && (job->need_gated_logs || (job->out.gepjs && !t->many));
     if (t->logs) {
+        const vr *log = t->log + (j - t->from);
         if (VG_PANEL_DOUBLE && job->options.logits)
-            keep ? P(column_logs)(t, &at, true, true) : P(column_logs)(t, &at, true, false);
+            keep ? P(column_logs)(t->of, t->M, &at, t->dev, log, t->block)
+                 : P(column_logs)(t->of, t->M, &at, NULL, log, t->block);
         else
-            keep ? P(column_logs)(t, &at, false, true) : P(column_logs)(t, &at, false, false);
-        t->sets[0].eu_part += vr_rounded(t->mu_high[j] * at.phi);
-        t->sets[0].reverse_part += vr_rounded(t->mu_high[j] * at.psi);
+            keep ? P(column_logs)(t->of, t->M, &at, t->dev, NULL, 0)
+                 : P(column_logs)(t->of, t->M, &at, NULL, NULL, 0);
+        P(add_divergences)(set, &at);
         if (job->need_reverse && !job->options.logits &&
             vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
             P(take_floors)(t, j, 0, &t->mu[j]);
@@ -237,27 +251,24 @@ static void P(column_terms)(P(panel) * t, size_t j) {
 }
 
 /* Moves the sums of the latest columns to those in double. */
-static void P(fold_parts)(P(panel) * t) {
-    for (size_t s = 0; s <= t->K; s++) {
-        P(set) *set = &t->sets[s];
-        UNROLL
-        for (int h = 0; h < PANEL_HALVES; h++)
-            set->tu.h[h] -= P(half)(set->exponent_part, h) * VG_LN2 + P(half)(set->rest_part, h);
-        set->exponent_part = set->rest_part = vr_set(0);
-        if (!t->logs)
-            continue;
-        P(add)(&set->eu, set->eu_part);
-        P(add)(&set->reverse, set->reverse_part);
-        P(add)(&set->pairs, set->pairs_part);
-        set->eu_part = set->reverse_part = set->pairs_part = vr_set(0);
-    }
+INLINE void P(fold_parts)(P(set) * set, bool logs) {
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++)
+        set->tu.h[h] -= P(half)(set->exponent_part, h) * VG_LN2 + P(half)(set->rest_part, h);
+    set->exponent_part = set->rest_part = vr_set(0);
+    if (!logs)
+        return;
+    P(add)(&set->eu, set->eu_part);
+    P(add)(&set->reverse, set->reverse_part);
+    P(add)(&set->pairs, set->pairs_part);
+    set->eu_part = set->reverse_part = set->pairs_part = vr_set(0);
 }
 
 /* Where the block after this one begins in memory, at member 0: of the same sample, or of the next; NULL: nowhere. */
 INLINE const char *P(next_block)(const P(panel) * t) {
     const vg_predictions *in = &t->job->in;
     bool same = t->from + t->block < t->J;
-    if (!t->across || in->stride_c != 1 || (!same && t->first + 1 >= in->n))
+    if (t->direct == 0 || (!same && t->first + 1 >= in->n))
         return NULL;
     return P(row_at)(in, t->first + (same ? 0 : 1), 0) + (same ? t->from + t->block : 0) * sizeof(vr);
 }
@@ -269,14 +280,44 @@ INLINE void P(prefetch_column)(const P(panel) * t, const char *at) {
         __builtin_prefetch(at, 0, 3);
 }
 
+/* Both passes over the columns of a block at once, for TU, AU and EU without gates: a column is in the first-level
+ * cache for the second. The same arithmetic in the same order as block_moments and block_terms. */
+INLINE void P(block_plain)(P(panel) * t, bool spread) {
+    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J, M = t->M, direct = t->direct;
+    const char *next = P(next_block)(t);
+    const double inverse = 1.0 / (double)M;
+    P(source) of = P(column_source)(t, t->from);
+    P(set) set = t->sets[0];
+    for (size_t j = t->from; j < end; j++, of.at += sizeof(vr)) {
+        if (j == direct)
+            of = P(column_source)(t, j);
+        if (next)
+            P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
+        P(moments) o = P(column_mean)(of, M, inverse, false);
+        if (spread) {
+            t->of = of;
+            P(keep_column)(t, j, &o, false);
+        }
+        P(column) at = P(column_of)(j, o.mean, o.rest);
+        P(add_entropy)(&set, &at, &o.sum);
+        P(column_logs)(of, M, &at, NULL, NULL, 0);
+        P(add_divergences)(&set, &at);
+        if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
+            P(fold_parts)(&set, true);
+    }
+    t->sets[0] = set;
+}
+static VG_NOINLINE void P(block_entropies)(P(panel) * t) { P(block_plain)(t, false); }
+static VG_NOINLINE void P(block_spreads)(P(panel) * t) { P(block_plain)(t, true); }
+
 static void P(block_terms)(P(panel) * t) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
-    const char *next = t->job->in.dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32) ? P(next_block)(t) : NULL;
+    const char *next = P(next_block)(t);
     for (size_t j = t->from; j < end; j++) {
         if (next)
             P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
         P(column_terms)(t, j);
-        if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
-            P(fold_parts)(t);
+        for (size_t s = 0; (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) && s <= t->K; s++)
+            P(fold_parts)(&t->sets[s], t->logs);
     }
 }

@@ -206,6 +206,9 @@ INLINE size_t vf_place(vf v, float x) {
     unsigned lanes = _mm512_cmpeq_ps_mask((__m512)v, _mm512_set1_ps(x));
     return lanes ? (size_t)__builtin_ctz(lanes) : 2 * VG_LANES;
 }
+INLINE bool vf_any_above(vf x, float limit) {
+    return _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(limit), _CMP_GT_OQ) != 0;
+}
 /* The largest lane. */
 INLINE float vf_top(vf x) { return _mm512_reduce_max_ps((__m512)x); }
 /* The root of x >= 0 to about an ulp, 0 below 1e-37. The exact instruction would occupy its unit for as long as ten
@@ -257,6 +260,7 @@ INLINE float vf_top(vf x) {
     return most;
 }
 INLINE vf vf_reciprocal(vf x) { return 1.0f / x; }
+INLINE bool vf_any_above(vf x, float limit) { return vi_any(x > limit); }
 #endif
 
 INLINE vi vi_choose(vi mask, vi yes, vi no) { return (yes & mask) | (no & ~mask); }

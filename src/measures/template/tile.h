@@ -64,7 +64,7 @@ static void score_ungated(tile *t, size_t first, size_t count) {
     finish_set(job, &set, t->js[0], results, 1);
     for (int i = 0; i < SET_RESULTS; i++)
         put(to.at[i], results[i], first, count);
-    for (size_t i = 0; out->tu && i < count; i++)
+    for (size_t i = 0; out->tu && job->figures && i < count; i++)
         job->unit_tu[first + i] = set.tu[i];
 }
 
@@ -76,7 +76,7 @@ static void score_gated(tile *t, size_t first, size_t count) {
     for (size_t k = 0; k < K; k++) {
         measures set = floor_add(t) ? gated_add(t, k) : t->fused ? gated32(t, k) : gated(t, k);
         finish_set(job, &set, t->js[1 + k], t->results + k, K);
-        if (k == job->widest && out->gtu)
+        if (k == job->widest && out->gtu && job->figures)
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
     }
@@ -153,10 +153,8 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
         for (size_t c = 0; (job->need_gated || job->out.std) && c < t.C; c++)
             t.sigma[c] = vd_sqrt(t.variance[c]);
         write_moments(&t, first, count);
-        margin g = leaders(&t);
-        write_abstention(job, &g, first, count);
-        if (wants_margin(&job->out))
-            write_margin(job, &g, first, count);
+        if (job->figures || wants_margin(&job->out))
+            write_margins(&t, first, count);
         if (job->options.logits && (job->out.energy || job->out.maxlogit))
             write_logits(&t, first, count);
         if (job->need_gated) {

@@ -70,20 +70,32 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
 }
 
 #if defined(VG_TIER_IS_AVX512)
-/* y = 2^e m, m in 1 .. 2, f = m c - 1 with c next to 1/m from a table of 16; log y = base + log1p(f). The first and
- * last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other c are chosen so that their
- * logarithms are floats to within 1e-11. */
-INLINE vf vm_table32(vf y, vf *base) {
+/* y = 2^e m, m in 1 .. 2, f = m c - 1 with c next to 1/m from a table of 16; log y = e log 2 + level + log1p(f). The
+ * first and last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other c are chosen so
+ * that their logarithms are floats to within 1e-11. */
+INLINE vf vm_table32_parts(vf y, vf *e, vf *level) {
     const vf inverse = {1.0f,         0.914179265f, 0.864982545f, 0.820661068f, 0.780449152f, 0.744031608f,
                         0.711086273f, 0.681020498f, 0.652947783f, 0.627575815f, 0.603858888f, 0.581756234f,
                         0.561426818f, 0.542515874f, 0.524453163f, 0.5f};
     const vf logs = {0.0f,         0.0897285938f, 0.145045951f, 0.197645083f, 0.247885689f, 0.295671761f,
                      0.340961516f, 0.384162873f,  0.426258117f, 0.465890795f, 0.504414737f, 0.541703761f,
                      0.577273846f, 0.611537933f,  0.645399153f, (float)VG_LN2};
-    vf e = (vf)_mm512_getexp_ps((__m512)y), m = (vf)_mm512_getmant_ps((__m512)y, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+    vf m = (vf)_mm512_getmant_ps((__m512)y, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
     __m512i at = _mm512_srli_epi32((__m512i)m, 19); /* the permutation takes the low four bits */
-    *base = e * (float)VG_LN2 + (vf)_mm512_permutexvar_ps(at, (__m512)logs);
+    *e = (vf)_mm512_getexp_ps((__m512)y);
+    *level = (vf)_mm512_permutexvar_ps(at, (__m512)logs);
     return m * (vf)_mm512_permutexvar_ps(at, (__m512)inverse) - 1.0f;
+}
+/* The same with base = e log 2 + level. */
+INLINE vf vm_table32(vf y, vf *base) {
+    vf e, level, f = vm_table32_parts(y, &e, &level);
+    *base = e * (float)VG_LN2 + level;
+    return f;
+}
+
+/* (f - log1p(f)) / f^2 of the table's f, relative error 2e-7. */
+INLINE vf vm_table32_small(vf f) {
+    return 0.49999998f + f * (-0.33334177f + f * (0.25012316f + f * -0.19021257f));
 }
 
 /* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1). f - log1p(f) = f^2 Q(f), Q of degree 2,
@@ -93,16 +105,15 @@ INLINE vf vm_log32(vf y) {
     return base + (f - (f * f) * q);
 }
 
-/* vm_bregman32 with the table, for y that is 1 + r rounded unless r is below -1/2: next to 1, where base is 0, f is r.
- * Q of degree 3, relative error 2e-7. */
+/* vm_bregman32 with the table: next to 1, where base is 0, f is r. Elsewhere psi is
+ * that of y's own ratio y - 1, so that an error of y enters phi = r lambda - psi squared. */
 INLINE void vm_bregman32_table(vf y, vf r, vf *lambda, vf *psi) {
     vf base, f = vm_table32(y, &base);
-    __mmask16 near = _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)r), _mm512_set1_ps(0.03f), _CMP_LT_OQ);
+    __mmask16 near = _mm512_cmp_ps_mask((__m512)base, _mm512_setzero_ps(), _CMP_EQ_OQ);
     f = vf_choose(near, r, f);
-    vf q = 0.49999998f + f * (-0.33334177f + f * (0.25012316f + f * -0.19021257f));
-    vf small = vf_rounded((f * f) * q), l = base + (f - small);
+    vf small = vf_rounded((f * f) * vm_table32_small(f)), l = base + (f - small);
     *lambda = l;
-    *psi = vf_choose(near, small, (y - 1.0f) - l); /* y's own ratio, where y is 1 + r rounded */
+    *psi = vf_choose(near, small, (y - 1.0f) - l);
 }
 #endif
 
@@ -114,6 +125,18 @@ INLINE void vm_log32_parts(vf y, vf r, vf *e, vf *rest) {
     *e = __builtin_convertvector(exponent, vf);
     *rest = f - vm_psi32(f);
 }
+
+#if defined(VG_TIER_IS_AVX512)
+/* The same with the table: the rest is at most log 2. */
+INLINE void vm_log32_parts_table(vf y, vf r, vf *e, vf *rest) {
+    vf level, f = vm_table32_parts(y, e, &level);
+    __mmask16 near = _mm512_cmp_ps_mask((__m512)(*e * (float)VG_LN2 + level), _mm512_setzero_ps(), _CMP_EQ_OQ);
+    f = vf_choose(near, r, f);
+    *e = vf_choose(near, vf_set(0.0f), *e);
+    level = vf_choose(near, vf_set(0.0f), level);
+    *rest = level + (f - (f * f) * vm_table32_small(f));
+}
+#endif
 
 /* phi(r) = (1 + r) log(1 + r) - r of floats, r > -1. Where all r are small, the logarithm needs no exponent, and fewer
  * operations give the same value. */
