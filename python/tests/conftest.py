@@ -31,8 +31,8 @@ def program() -> str:
 
 @pytest.fixture(scope="session")
 def training_program(program: str) -> str:
-    """The program of the tree's own build where there is one (VARGATE): it trains and predicts with fast backends, the
-    wheel's plainly."""
+    """The program of the tree's own build where there is one (VARGATE): it may have oneDNN, which the wheel
+    lacks."""
     return os.environ.get("VARGATE") or program
 
 

@@ -1,4 +1,4 @@
-"""Memory, the GIL and Ctrl-C: no copies, no leaks, other threads run, a key press is heard."""
+"""Memory, the GIL and Ctrl-C: no copies, no leaks, other threads run, Ctrl-C stops a call."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ print(resident() - before, len(gc.get_objects()) - objects)
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_no_leak() -> None:
-    """In a process of its own, where nobody else allocates."""
+    """In a process of its own, where no other test allocates."""
     done = subprocess.run([sys.executable, "-c", LEAK], capture_output=True, text=True, check=True)
     grown, objects = map(int, done.stdout.split())
     assert grown < 1 << 20

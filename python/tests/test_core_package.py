@@ -123,7 +123,7 @@ def test_users_types_with_optional_packages(tmp_path: Path) -> None:
     assert "Success" in said, said
 
 
-# What pyright says of other people's packages is not ours to mend.
+# Errors that pyright finds in other packages are ignored.
 THEIRS = ("MissingTypeStubs", "UnknownMemberType", "UnknownVariableType", "UnknownArgumentType", "MissingModuleSource")
 
 

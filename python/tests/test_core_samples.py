@@ -130,7 +130,7 @@ def test_labels_may_be_names_of_classes() -> None:
 def test_names_are_checked() -> None:
     with pytest.raises(ValueError, match="classes has 2 names, expected those of 3"):
         vargate.score(P, classes=["a", "b"])
-    with pytest.raises(ValueError, match="'a' is there twice"):
+    with pytest.raises(ValueError, match="'a' occurs twice"):
         vargate.score(P, classes=["a", "b", "a"])
     with pytest.raises(ValueError, match="ids has shape"):
         vargate.score(P, ids=[1, 2])

@@ -1,4 +1,4 @@
-"""The verdict on an ensemble, and what `calibrate` warns of: the library's words, not copies of them."""
+"""The verdict on an ensemble, and what `calibrate` warns of: the texts come from the library."""
 
 from __future__ import annotations
 

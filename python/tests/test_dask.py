@@ -47,8 +47,8 @@ def same(a: Any, b: Any, tolerance: float = 1e-12) -> None:
 
 
 def without_diversity(figures: dict[str, Any]) -> dict[str, Any]:
-    """What does not rest on the disagreement of members, of which each block thins its own samples, nor on calibrators,
-    which blocks are not fitted with."""
+    """What does not depend on the disagreement of members, which each block takes from its own selection of samples,
+    nor on calibrators, which are not fitted to blocks."""
     left_out = ("diversity", "calibrator")
     advice = {about: row for about, row in figures["advice"].items() if about not in left_out}
     return {
@@ -75,7 +75,7 @@ def check_all(lazy: vd.DaskScores, whole: vargate.Scores, names: tuple[str, ...]
     for (
         name,
         value,
-    ) in judged.figures().items():  # each block thins its own samples, so that this one is an estimate apart
+    ) in judged.figures().items():  # each block selects its own samples, so that this estimate differs
         assert ours["verdict_figures"][name] == pytest.approx(value, abs=0.05 if name == "disagreement" else 1e-12), (
             name
         )
@@ -85,7 +85,7 @@ def check_all(lazy: vd.DaskScores, whole: vargate.Scores, names: tuple[str, ...]
     same(without_diversity(ours), without_diversity(evaluation))
     same(without_diversity(evaluation), without_diversity(ours))
     summary, expected = lazy.summary().compute().to_dict(), whole.summary().to_dict()
-    for key in ("logits", "verdict", "verdict_text", "verdict_figures"):  # what they rest on is compared above
+    for key in ("logits", "verdict", "verdict_text", "verdict_figures"):  # the figures behind them are compared above
         del summary[key], expected[key]
     kept = names or whole.keys()
     for key in {"rule", "ties", "gated_out"} if "decision" not in kept or "flags" not in kept else set():

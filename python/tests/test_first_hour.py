@@ -1,4 +1,5 @@
-"""What a new user writes by mistake or by habit: errors in Python's words, and nothing that is wrong in silence."""
+"""What a new user writes by mistake or by habit: errors that name Python's arguments, and no wrong result without an
+error."""
 
 from __future__ import annotations
 

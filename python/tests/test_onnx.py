@@ -100,7 +100,7 @@ def test_outputs_and_axes_are_members() -> None:
 
 def test_a_fixed_number_of_samples_is_padded() -> None:
     close(collect([linear(w, 8) for w in W], X), EXPECTED)  # 50 = 6 x 8 + 2
-    with pytest.raises(ValueError, match=r"\[4, 8\] samples a run"):
+    with pytest.raises(ValueError, match=r"\[4, 8\] samples per run"):
         collect([linear(W[0], 8), linear(W[1], 4)], X)
 
 
@@ -124,7 +124,7 @@ def test_masks_are_independent(fixed: Any) -> None:
         helper.make_node("Concat", ["a", "b"], ["z"], axis=1),
     ]
     arrays = {"ratio": np.float32(0.5), "on": np.array(True)}
-    with pytest.raises(ValueError, match="takes 3 samples a run, fewer than the 3200 passes"):
+    with pytest.raises(ValueError, match="takes 3 samples per run, fewer than the 3200 passes"):
         collect(model(nodes, arrays, {"z": [3, 8]}, 3), X, passes=3200)
     twice = model(nodes, arrays, {"z": [fixed, 8]}, fixed)
     z = collect(twice, np.ones((3, 4), np.float32), passes=3200, seed=0)
@@ -150,7 +150,7 @@ def test_inference_mode_is_refused_at_the_first_batch() -> None:
 
 
 def test_pytorch_exports() -> None:
-    """The way the message tells: dropout on, and kept by onnxruntime, which removes it unless told otherwise."""
+    """The export that the message describes: dropout on, and kept by onnxruntime, which removes it by default."""
     torch = pytest.importorskip("torch")
     from vargate.torch import mc_dropout
 

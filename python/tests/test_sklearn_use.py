@@ -261,7 +261,7 @@ def test_identical_members_are_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         AbstainingClassifier(forest()).fit(X[TRAIN], Y[TRAIN]).predict(X[TEST])
-        AbstainingClassifier(copies).fit(X[TRAIN], Y[TRAIN]).predict(X[TEST][:5])  # too few to tell
+        AbstainingClassifier(copies).fit(X[TRAIN], Y[TRAIN]).predict(X[TEST][:5])  # too few samples
 
 
 # --- forests ----------------------------------------------------------------------------------------------------------
@@ -316,8 +316,7 @@ def peak_of(call: Any) -> int:
 
 
 def test_a_large_forest_costs_what_predict_proba_costs() -> None:
-    """Both sides one thread, by the processor's time, best of several. docs/python.md has the figures of 100,000
-    samples and 200 trees."""
+    """Both sides with one thread, by CPU time, best of several."""
     data, y = make_classification(34_000, 20, n_informative=10, n_classes=5, random_state=0)
     trained = forest(100).fit(data[:4000], y[:4000])
     model = AbstainingClassifier(FrozenEstimator(trained)).fit(data[:100], y[:100])

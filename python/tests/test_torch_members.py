@@ -169,7 +169,7 @@ class DropPath(nn.Module):
 
 
 class Checkpointed(nn.Module):
-    """Reads its flag, and is random nowhere."""
+    """Reads its flag without being random."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x.clone() if self.training else x

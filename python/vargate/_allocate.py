@@ -46,7 +46,7 @@ def _layout(
 
 
 class _Block(Mapping[str, Array]):
-    """Small results in one allocation, cut into arrays when they are asked for: twenty arrays would cost more than the
+    """Small results in one allocation, cut into arrays on first use: twenty arrays would cost more than the
     scoring."""
 
     __slots__ = ("_block", "_cut", "_fields")

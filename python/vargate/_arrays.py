@@ -167,7 +167,7 @@ def as_view(p: Any, name: str) -> View:
 
 _ORDERS = {"NMC": (0, 1, 2), "MNC": (1, 0, 2), "NCM": (0, 2, 1), "MCN": (2, 0, 1), "CNM": (1, 2, 0), "CMN": (2, 1, 0)}
 
-# Words that name an axis in xarray's dims; anything else says nothing about the order.
+# Words that name an axis in xarray's dims; any other word does not determine the order.
 _DIMS = {
     "N": ("n", "sample", "samples", "obs", "observation", "batch", "row"),
     "M": ("m", "member", "members", "model", "models", "head", "heads", "estimator", "draw", "pass"),
@@ -179,7 +179,7 @@ _DIMS = {
 
 
 def named_order(p: Any) -> str | None:
-    """The order of the axes where `p` names all of its own (xarray): ``"MNC"`` and the like."""
+    """The order of the axes where `p` names all of its own (xarray): ``"MNC"``, ..."""
     dims = getattr(p, "dims", None)
     if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
         return None
@@ -188,7 +188,7 @@ def named_order(p: Any) -> str | None:
 
 
 def _check_kind(p: Any, axes: str | None, name: str) -> None:
-    """Refuses what does not say which of its numbers are members and which are classes."""
+    """Refuses tables, which do not say which of their numbers are members and which are classes."""
     if type(p) is np.ndarray:
         return
     if (hasattr(p, "__dataframe__") or hasattr(p, "columns")) and axes != "NC":
@@ -217,7 +217,7 @@ def predictions(
 ) -> tuple[_native.Predictions, object]:
     """Predictions as the library's view (N, M, C), and what keeps their memory alive.
 
-    Without `axes` the order is NMC, and a shape that looks like another is refused unless `settled` (labels tell, or
+    Without `axes` the order is NMC, and a shape that looks like another is refused unless `settled` (by labels, or by
     earlier blocks).
     """
     if type(p) is np.ndarray and axes is None and p.ndim == 3 and p.flags.c_contiguous and p.flags.aligned:
@@ -254,7 +254,7 @@ def predictions(
 
 
 def refuse_probabilities(view: _native.Predictions, name: str, instead: str) -> None:
-    """Raises when logits were announced and the rows are distributions."""
+    """Raises where `logits` is set although the rows are distributions."""
     if _native.lib.vg_predictions_normalised(ctypes.byref(view)):
         raise ValueError(f"{name} holds probabilities (rows within [0, 1] that sum to 1), not logits: {instead}")
 
@@ -299,7 +299,7 @@ def as_names(classes: Sequence[str], count: int) -> tuple[str, ...]:
         raise ValueError(f"classes has {len(names)} names, expected those of {count} classes")
     if len(set(names)) != count:
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"classes: {twice!r} is there twice, expected {count} different names")
+        raise ValueError(f"classes: {twice!r} occurs twice, expected {count} different names")
     return names
 
 

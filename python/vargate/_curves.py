@@ -64,7 +64,7 @@ def only(s: Scores, names: Iterable[str]) -> Scores:
 
 def unit(s: Scores) -> str:
     """The unit of `tu`, found from one sample: ``"nats"``, ``"bits"``, ``"share of log C"``, or ``""`` where it cannot
-    be told."""
+    be determined."""
     if "tu" not in s or "mean" not in s or s.multilabel or s.c < 2 or not s.n:
         return ""
     tu = s.tu
@@ -149,7 +149,7 @@ def training(source: str | os.PathLike[str] | Sequence[Mapping[str, Any]]) -> di
                 except ValueError as problem:
                     raise ValueError(f"{path}, line {number}: {problem}") from None
                 if not isinstance(row, dict):
-                    raise ValueError(f"{path}, line {number}: expected an object, one an epoch")
+                    raise ValueError(f"{path}, line {number}: expected an object, one per epoch")
                 rows.append(row)
     else:
         rows = list(source)

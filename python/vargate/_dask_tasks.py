@@ -1,4 +1,4 @@
-"""What runs on Dask's workers, and the figures that are made of it."""
+"""What runs on Dask's workers, and the figures that are made from it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def label_column(name: str, label: int) -> str:
 def rank_rows(
     block: _Block, part: tuple[_parts.Sums, _parts.Rows], names: list[str], number_: int, resampled: bool
 ) -> dict[str, _ranges.Column]:
-    """The columns of a block that the ranking needs; those of certainty turned round."""
+    """The columns of a block that the ranking needs; those of certainty negated."""
     s, errors = block.scores, part[1].errors
     width, out = s.c if s.multilabel else 1, dict[str, _ranges.Column]()
     samples = _resample.sample_numbers(number_, s.n, width) if resampled else np.empty(0, np.uint64)
@@ -77,7 +77,7 @@ def rank_rows(
 
 
 def statistics_rows(block: _Block, names: list[str]) -> dict[str, _ranges.Column]:
-    """One value a sample of each measure; of labels their mean, and under another name the largest."""
+    """One value per sample of each measure; for labels their mean, and under another name the largest."""
     s, none = block.scores, np.empty(0, np.uint8)
     if not s.multilabel:
         return {name: _ranges.Column(np.ascontiguousarray(s[name], np.float64), none) for name in names}

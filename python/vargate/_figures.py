@@ -25,7 +25,7 @@ def intervals_of(intervals: Mapping[str, Interval]) -> dict[str, list[float | No
 
 @dataclass(frozen=True)
 class Ranking:
-    """What one measure is worth for telling errors from correct predictions. NaN: undefined."""
+    """How well one measure separates errors from correct predictions. NaN: undefined."""
 
     aurc: float
     eaurc: float

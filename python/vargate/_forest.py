@@ -1,4 +1,4 @@
-"""Forests read where they lie: members' probabilities by blocks of samples, never those of all samples at once.
+"""Forests read in place: members' probabilities by blocks of samples, never those of all samples at once.
 
 Each tree's node table stays in scikit-learn's memory; the library walks it. The numbers of the leaves take no more
 memory than one of the two arrays that ``forest.predict_proba`` makes for the same samples, so reading needs less than
@@ -112,7 +112,7 @@ class Forest:
 
 
 def scores_by_blocks(forest: Forest, x: Float32, k: float, preset: Preset, measures: list[str], jobs: int) -> Scores:
-    """`vargate.score` of what a forest's members say, to the bit, without holding it."""
+    """`vargate.score` of the members of a forest, to the bit, without holding their predictions."""
     found: list[Scores] = []
     with Scorer(k=k, preset=preset, measures=measures, axes="MNC", threads=jobs) as scorer:
         for p in forest.blocks(x, jobs):

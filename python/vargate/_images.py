@@ -1,6 +1,6 @@
 """The evaluation of label maps: the library's, site by site, from a file.
 
-Predictions in memory go to a file first, image by image, since the library reads images from where they lie on disk and
+Predictions in memory go to a file first, image by image, since the library reads images from disk and
 keeps only what it counts; the file of a caller is read itself.
 """
 
@@ -46,7 +46,7 @@ class Asked:
 
 
 def _plain(p: Any) -> Array:
-    """An array in memory as NumPy has it; bfloat16, which files of NumPy have not, as float32."""
+    """An array in memory as NumPy has it; bfloat16, which NumPy's files lack, as float32."""
     values = p.detach() if hasattr(p, "detach") else p
     if "bfloat16" in str(getattr(values, "dtype", "")):
         values = values.float() if hasattr(values, "float") else np.asarray(values).astype(np.float32)
@@ -149,7 +149,7 @@ def _result(result: Any, classes: tuple[str, ...] | None) -> Evaluation:
 
 
 def _only(found: Evaluation, measures: str | Sequence[str] | None) -> Evaluation:
-    """The rankings that were asked for: ``"gtu@1"`` is one of those of its field."""
+    """The rankings that were requested: ``"gtu@1"`` is one of those of its field."""
     names = list(chosen_columns({name: np.empty(0) for name in found.measures}, measures))
     if len(names) == len(found.measures):
         return found

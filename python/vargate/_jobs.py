@@ -23,7 +23,7 @@ class Progress:
     Attributes
     ----------
     event : {"begin", "progress", "end", "note", "warning"}
-        A part of the work begins, goes on, has ended; one line for a person.
+        A part of the work begins, continues, has ended; one line for a person.
     text : str
         The part's name, ``"epoch 3/20  loss 0.1234"``, or the line.
     unit : str
@@ -43,7 +43,7 @@ Listener = Callable[[Progress], object]
 
 
 class _Line:
-    """Progress as a line of text that is written anew at most ten times a second; notes stay above it."""
+    """Progress as a line of text that is written again at most ten times a second; notes stay above it."""
 
     def __init__(self) -> None:
         self.next = 0.0
@@ -112,7 +112,7 @@ class Job:
         self._signals.__exit__(*what)
 
     def done(self, status: int, *, go_on: str = "") -> None:
-        """Ends the call: warns, and raises what stopped it. `go_on` says how stopped work is taken up again."""
+        """Ends the call: warns, and raises what stopped it. `go_on` says how stopped work is continued."""
         line = _native.lib.vg_error_message().decode("utf-8", "replace") if status else ""
         for text in self._said:
             warnings.warn(text, stacklevel=3)

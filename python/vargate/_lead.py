@@ -40,7 +40,7 @@ class Influences(NamedTuple):
 
 
 def pair_of(found: Evaluation) -> Pair | None:
-    """Who leads whom in an evaluation; None where there is nothing to test."""
+    """The best measure of an evaluation and its rival; None where there is nothing to test."""
     lead = found.lead
     if lead is None or lead.rival is None or math.isnan(lead.difference):
         return None

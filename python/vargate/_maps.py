@@ -122,7 +122,7 @@ def find_map(temperature: Any) -> CalibrationMap | None:
         try:
             text = Path(temperature).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            return None  # whoever reads temperatures says why
+            return None  # the reader of temperatures reports the reason
         return CalibrationMap(temperature) if _is_map(text) else None
     return CalibrationMap(temperature) if getattr(temperature, "maps", None) is not None else None
 

@@ -74,8 +74,8 @@ GROUPS: dict[str, tuple[str, ...]] = {group: _members(group, FILE_ORDER) for gro
 # Fields in neither group: baselines that only logits have.
 OF_LOGITS = tuple(name for name in PLAIN if name not in (*GROUPS["all"], *GROUPS["baselines"]))
 
-# Element and shape of each field: "" one value per sample (or label), "k" one for each gate setting besides, "c" one a
-# class; and the places of those that are not measures.
+# Element and shape of each field: "" one value per sample (or label), "k" one for each gate setting besides, "c" one
+# per class; and the places of those that are not measures.
 _OTHERS = {"pred": ("i4", ""), "second": ("i4", ""), "decision": ("i4", "k"), "mean": ("f8", "c"), "std": ("f8", "c")}
 _OTHERS["flags"] = ("u4", "")
 SCORE_FIELDS: dict[str, tuple[str, str]] = {

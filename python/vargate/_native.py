@@ -271,7 +271,7 @@ def check(status: int) -> None:
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 #
 # A signal's Python handler can run only while Python runs. Long calls therefore have a progress callback: entering it
-# runs the handlers that are due. What a handler raises there would be lost (ctypes has nobody to hand it to), so for
+# runs the handlers that are due. What a handler raises there would be lost (ctypes does not pass exceptions on), so for
 # the length of the call SIGINT's handler is wrapped: what it raises is kept, the callback asks the library to stop, and
 # check() raises it.
 
@@ -284,7 +284,7 @@ def stopped() -> bool:
 
 
 def stopped_here() -> bool:
-    """Whether it has asked the thread that asks. Only the main thread's calls are stopped, and only they may raise."""
+    """Whether it has asked the calling thread. Only the main thread's calls are stopped, and only they may raise."""
     return bool(_stopped) and threading.current_thread() is threading.main_thread()
 
 

@@ -220,7 +220,7 @@ def class_gates(class_k: ClassGates) -> tuple[float, ...]:
 
 
 def read_files(options: dict[str, Any]) -> None:
-    """Replaces files among the options by what they hold: they may be gone, or changed, when it is needed again."""
+    """Replaces files among the options by what they hold: they may have been removed, or changed, by the next use."""
     rename_map(options)
     found = find_map(options.get("temperature"))
     if found is not None:
@@ -231,7 +231,7 @@ def read_files(options: dict[str, Any]) -> None:
 
 
 def rename_map(options: dict[str, Any]) -> None:
-    """`calibration_map` under its older name, `temperature`."""
+    """`calibration_map`, or `temperature`, which is another name of it."""
     if options.get("calibration_map") is not None:
         if options.get("temperature") is not None:
             raise TypeError("calibration_map and temperature are the same option: give one of them")

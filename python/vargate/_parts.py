@@ -2,9 +2,9 @@
 figures.
 
 A block gives `Sums` (a few numbers: counts, sums of the means the library reports) and `Rows` (an error mark and a
-margin ratio a row). Sums add up exactly (`math.fsum`); figures that need an order over all samples, AURC, AUROC and the
-choice of k, are the library's on the rows put side by side. The library computes each block's part; here is only
-bookkeeping.
+margin ratio for each row). Sums add up exactly (`math.fsum`); figures that need an order over all samples, AURC, AUROC
+and the choice of k, are the library's on the rows put side by side. The library computes each block's part; here is
+only bookkeeping.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ def overall(s: Sums, labelled: bool, *, check: bool = True) -> dict[str, Any]:
             for k, (a, b) in zip(s.k, s.rule, strict=True)
         },
     }
-    if check and s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not tell how
+    if check and s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not show how
         out |= _check(s.bins)
     return out
 
@@ -399,7 +399,7 @@ def select(
     rows_per_sample: int = 1,
     to_decide: Array | None = None,
 ) -> Selection:
-    """`vargate.select_k` from margin ratios and error marks; a target out of reach is told by ``met``."""
+    """`vargate.select_k` from margin ratios and error marks; ``met`` is False for a target out of reach."""
     flat = np.ascontiguousarray(ratio, np.float64).reshape(-1)
     marks = np.ascontiguousarray(errors, np.uint8).reshape(-1)
     options, _points = options_of(target, rows_per_sample)

@@ -20,7 +20,7 @@ __all__ = ["ood_auroc", "ood_histogram", "ood_roc"]
 
 
 def _sides(id: Scores, ood: Scores | Mapping[str, Scores]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """One value a sample of every measure: in distribution, and of each other set by name."""
+    """One value per sample of every measure: in distribution, and of each other set by name."""
     sets = ood if isinstance(ood, Mapping) else {"out of distribution": ood}
     if not sets:
         raise ValueError("ood is empty, expected at least one set")
@@ -100,7 +100,7 @@ def ood_roc(
     by: str | Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """ROC curves of telling out-of-distribution samples, the positive class, from the others.
+    """ROC curves of detecting out-of-distribution samples, the positive class.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class Predictions:
     Attributes
     ----------
     values : ndarray (N, M, C)
-        Probabilities, or logits; read when first asked for.
+        Probabilities, or logits; read on first use.
     logits : bool
         Which of the two.
     n, m, c : int

@@ -3,7 +3,7 @@ them.
 
 Every block gives some of its order statistics (`cuts`), from which the values between parts are chosen (`splitters`).
 Blocks send each part its rows (`split`, `gather`), so that equal values are in one part and a part holds about its
-share of all rows. With the counts of the parts before it (`offsets`) each part is ranked where it lies (`walk`), and
+share of all rows. With the counts of the parts before it (`offsets`) each part is ranked in place (`walk`), and
 what the parts found is put together (`merge`): the library's figures but for the order of their additions.
 """
 
@@ -60,7 +60,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Points:
-    """What is asked of a ranking: operating points, and of its intervals the level and the resamples."""
+    """Options of a ranking: operating points, and of its intervals the level and the resamples."""
 
     coverages: tuple[float, ...] = (0.8, 0.9, 0.95)
     risks: tuple[float, ...] = (0.01, 0.05)

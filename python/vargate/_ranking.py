@@ -59,8 +59,7 @@ def rank(
     coverages: Sequence[float] = (0.8, 0.9, 0.95),
     risks: Sequence[float] = (0.01, 0.05),
 ) -> Ranking:
-    """What any uncertainties are worth for telling errors from correct predictions: AURC, AUROC and the rest of
-    `Ranking`.
+    """How well any uncertainties separate errors from correct predictions: AURC, AUROC and the rest of `Ranking`.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def auroc(
 def compare_auroc(
     first: Any, second: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95
 ) -> AurocComparison:
-    """Do two scores of the same rows differ in AUROC? DeLong's paired test; arguments as in `auroc`.
+    """Whether two scores of the same rows differ in AUROC: DeLong's paired test; arguments as in `auroc`.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def _changes(keys: Mapping[str, Any]) -> list[bytes]:
 
 
 def _shipped(name: str, folder: str) -> Path | None:
-    """What came with the wheel lies under the environment's prefix, of which the library knows nothing."""
+    """What came with the wheel lies under the environment's prefix, which the library does not know."""
     place = Path(sys.prefix) / "share" / "vargate" / folder / name
     return place if name and place.exists() else None
 

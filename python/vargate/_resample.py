@@ -2,7 +2,7 @@
 
 In the Poisson bootstrap a sample is drawn as often as a Poisson variable of mean 1 says, whatever the others are; with
 many samples that is the bootstrap (Hanley and MacGibbon 2006). The variable is a hash of the seed, the number of the
-resample and that of the sample, so that every worker knows the weight of the rows that it has without asking another.
+resample and that of the sample, so that every worker computes the weights of its rows by itself.
 A resample of a block, or of a part of a column, is that block or part with its rows repeated; the library counts and
 ranks it as it does the whole.
 """

@@ -87,8 +87,8 @@ def _sensitivity(s: Scores) -> float:
 
 
 def _figures(s: Scores) -> _native.ScoreSummary:
-    """Figures of some samples as far as their mean and spread tell them. How often members disagree cannot be known
-    from these, so that the verdict on some samples is "unknown"."""
+    """Figures of some samples as far as they follow from their mean and spread. How often members disagree does not
+    follow from these, so that the verdict on some samples is "unknown"."""
     if not s.n or "mean" not in s or "std" not in s:
         figures = figures_of(s.n, s.m, 2 if s.multilabel else s.c, math.nan, Spread(*[math.nan] * 4))
     else:

@@ -107,7 +107,7 @@ def _score_view(view: _native.Predictions, places: Any, resolved: Resolved, long
 
 
 def refuse(status: int, view: _native.Predictions, resolved: Resolved) -> None:
-    """Raises for a failed call; rows that are several members side by side are told from rows that are merely wrong."""
+    """Raises for a failed call; rows that are several members side by side get a message of their own."""
     advice = (
         wide_table(view)
         if status == _native.ERR_DATA and not resolved.options.logits and not resolved.multilabel
@@ -127,7 +127,7 @@ def _from_file(path: str | os.PathLike[str], axes: Any, logits: bool, multilabel
 def _mapped(
     p: Any, logits: bool, temperature: Any, calibration_map: Any, axes: Any, multilabel: bool, threads: int | None
 ) -> tuple[Any, bool, Any, Any]:
-    """What a calibration map makes of `p`; temperatures are left to the scorer."""
+    """`p` after a calibration map; temperatures are left to the scorer."""
     how = {"temperature": temperature, "calibration_map": calibration_map, "logits": logits, "multilabel": multilabel}
     rename_map(how)
     found, was_logits = take_map(how)
@@ -170,9 +170,9 @@ def score(
     Parameters
     ----------
     p : array_like (N, M, C), or (N, C) for one member; or the path of a file
-        What member m says of class c for sample n: probabilities, or logits. A NumPy array, or anything with DLPack,
+        Member m's prediction of class c for sample n: probabilities, or logits. A NumPy array, or anything with DLPack,
         ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read
-        where they lie, whatever the strides; other types are converted to float64 first. A file is read as by `load`,
+        in place, whatever the strides; other types are converted to float64 first. A file is read as by `load`,
         with the labels and names in it; whether it holds logits is known by its names.
     k : float or sequence of float
         Gate settings, each > 0.
@@ -182,7 +182,7 @@ def score(
         Divides logits: one temperature or one per member, a result of `calibrate`, or the file it wrote.
     calibration_map : Calibration, CalibrationMap or path, optional
         The same option under the name that fits all methods of `calibrate`. A map of another method than temperature
-        makes probabilities of `p` before it is scored.
+        turns `p` into probabilities before it is scored.
     class_k : sequence of C floats, GateFit or path, optional
         A k for every class (multilabel: for every label), a result of `fit_k`, or the file it wrote: at setting k class
         c is gated with ``k * class_k[c]``, and the rule compares with the k of its two classes. ``k=1`` takes them as
@@ -198,9 +198,9 @@ def score(
     axes : str, optional
         Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member. Of
         images and volumes with H, W and D, in any order: ``"NMCHW"``, ``"MNCHW"``; a list of PyTorch's (N, C, H, W),
-        one per member, is ``"NCHW"``. Their sites are samples, counted in the order N, H, W, D; xarray's dims tell the
-        order by themselves. Labels are then maps (N, H, W). Without it a shape that looks like another
-        order is refused: 256 members or more and four times as many as samples, unless labels tell.
+        one per member, is ``"NCHW"``. Their sites are samples, counted in the order N, H, W, D; xarray's dims give
+        the order. Labels are then maps (N, H, W). Without it a shape that looks like another
+        order is refused: 256 members or more and four times as many as samples, unless labels decide.
     multilabel : bool
         Every class is a yes/no label of its own.
     threads : int, optional

@@ -1,4 +1,4 @@
-"""Predictions of images and volumes: axes in any permutation of N M C H W D, read where they lie, block by block."""
+"""Predictions of images and volumes: axes in any permutation of N M C H W D, read in place, block by block."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def _as_array(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtyp
 
 
 def as_sites(p: Any, axes: str | None, name: str = "p") -> Sites | None:
-    """The sites of images or volumes: one array with these `axes` (or dims that name them), or a list with one array a
-    member, whose axes have no M. None where `axes` are those of samples."""
+    """The sites of images or volumes: one array with these `axes` (or dims that name them), or a list with one array
+    per member, whose axes have no M. None where `axes` are those of samples."""
     several, letters = _is_list(p), site_axes(p, axes)
     if letters is None:
         return None

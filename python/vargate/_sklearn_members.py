@@ -1,4 +1,4 @@
-"""Members of scikit-learn's ensembles: what has them, and what each says of each sample."""
+"""Members of scikit-learn's ensembles: which estimators have them, and their predictions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _repeat(X: Any) -> Iterable[Any]:
 
 
 def member_probabilities(estimator: Any, X: Any, *, n_jobs: int | None = None) -> Float64:
-    """What each member of a fitted ensemble says of each sample.
+    """The prediction of each member of a fitted ensemble for each sample.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def member_probabilities(estimator: Any, X: Any, *, n_jobs: int | None = None) -
         they predict.
     X : array_like (N, features)
     n_jobs : int, optional
-        Members asked at once, in threads; as everywhere in scikit-learn.
+        Members that predict at once, in threads; as everywhere in scikit-learn.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def member_probabilities(estimator: Any, X: Any, *, n_jobs: int | None = None) -
     check_members(estimator)
     members, known = estimator.estimators_, estimator.classes_
     if isinstance(known, list):
-        raise ValueError("several outputs, expected one label a sample")
+        raise ValueError("several outputs, expected one label per sample")
     # Ensembles train their members on class numbers.
     numbers = np.arange(len(known))
     features = getattr(estimator, "estimators_features_", None)

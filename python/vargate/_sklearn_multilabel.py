@@ -40,7 +40,7 @@ def _rows(X: Any, at: npt.NDArray[np.intp]) -> Any:
 
 
 class MultilabelAbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """An ensemble for each label of a multilabel problem; where its members cannot tell yes from no, it abstains.
+    """An ensemble for each label of a multilabel problem; where its members do not separate yes from no, it abstains.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class MultilabelAbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEs
     # --- learning -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any) -> MultilabelAbstainingClassifier:
-        """Fits an ensemble for each label, and chooses thresholds where a risk is asked for.
+        """Fits an ensemble for each label, and chooses thresholds where a target risk is given.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class MultilabelAbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEs
         if labels.ndim != 2 or len(labels) != n:
             raise ValueError(f"Y has shape {labels.shape}, expected ({n}, labels) of 0 and 1")
         if labels.dtype.kind not in "biuf" or not bool(np.isin(labels, (0, 1)).all()):
-            raise ValueError("Y has values other than 0 and 1, expected one column a label")
+            raise ValueError("Y has values other than 0 and 1, expected one column per label")
         return labels.astype(np.int64)
 
     @staticmethod
@@ -183,7 +183,8 @@ class MultilabelAbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEs
     # --- use ----------------------------------------------------------------------------------------------------------
 
     def predict_members(self, X: Any) -> Float64:
-        """What every member says of every label (N, M, C), ready for ``vargate.score(..., multilabel=True)``."""
+        """The prediction of every member for every label (N, M, C), ready for ``vargate.score(...,
+        multilabel=True)``."""
         check_is_fitted(self, "estimators_")
         columns = []
         for model in self.estimators_:
@@ -211,7 +212,7 @@ class MultilabelAbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEs
         return mean
 
     def predict_scores(self, X: Any) -> Scores:
-        """Everything `vargate.score` says of these samples and labels, at the usual gate settings."""
+        """`vargate.score` of these samples and labels, at the usual gate settings."""
         return score(self.predict_members(X), multilabel=True, preset=self.preset, axes="NMC")
 
     def predict_uncertainty(self, X: Any, measure: str = "gmu") -> Float64:

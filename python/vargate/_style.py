@@ -1,7 +1,7 @@
 """How the plots look: axes that keep the user's style, and colours that readers with any colour vision can tell apart.
 
 Text, frames and backgrounds come from matplotlib's settings, so that a dark style stays dark. Line colours are those of
-the report page (Okabe and Ito's palette), in the form that stands out from the background at hand.
+the report page (Okabe and Ito's palette), in the form that stands out from the background.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DARK = {
     "sky": "#f0e442",
     "grey": "#8795a2",
 }
-# One colour a measure in every plot; gated forms share it.
+# One colour per measure in every plot; gated forms share it.
 _OF = {
     "tu": "blue",
     "au": "green",
@@ -101,7 +101,7 @@ def colour(ax: Any, name: str) -> str:
 
 
 def colour_of(ax: Any, measure: str, place: int = 0) -> str:
-    """The colour of a measure; `place` tells apart those that have none of their own."""
+    """The colour of a measure; `place` distinguishes those that have none of their own."""
     stem = measure.partition("@")[0]
     named = _OF.get(stem) or (_OF.get(stem[1:]) if stem.startswith("g") else None)
     return colour(ax, named or _SPARE[place % len(_SPARE)])
@@ -142,7 +142,7 @@ def legend(ax: Any, where: str = "best", *, columns: int = 1, reverse: bool = Fa
 
 
 def dots(ax: Any, rows: Mapping[str, float], ends: Mapping[str, Any], higher: bool, most: int) -> None:
-    """A value a line, the best at the top."""
+    """One value per line, the best at the top."""
     order = sorted((name for name in rows if not np.isnan(rows[name])), key=rows.__getitem__, reverse=higher)[:most][
         ::-1
     ]

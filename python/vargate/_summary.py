@@ -196,7 +196,7 @@ def verdict_of(found: _native.Verdict) -> Verdict:
 
 
 def summarise(s: Scores) -> ScoreSummary:
-    """What the library says of the scores as a whole."""
+    """The library's figures of all scores together."""
     from ._files import score_set
 
     options = _native.ScoreFileOptions(_native.size(_native.ScoreFileOptions), None, 0, 1)

@@ -55,7 +55,7 @@ def without_ignored(s: Any, labels: Any, ignore: int) -> tuple[Scores, npt.NDArr
 
 
 def chosen_columns(columns: dict[str, Float64], measures: str | Sequence[str] | None) -> dict[str, Float64]:
-    """The columns asked for: ``"gtu@1"`` is one, ``"gtu"`` those of all gate settings, a group its members."""
+    """The requested columns: ``"gtu@1"`` is one, ``"gtu"`` those of all gate settings, a group its members."""
     if measures is None:
         return columns
     wanted: set[str] = set()

@@ -221,8 +221,8 @@ def calibrate(
     row = view.stride_n * _ITEM_SIZES[view.dtype]
 
     def block(_: Any, first: int, rows: int, out: int) -> int:
-        """Samples first .. first + rows - 1. A sweep over the data can take long; being asked for blocks lets Ctrl-C in
-        between."""
+        """Samples first .. first + rows - 1. A sweep over the data can take long; Ctrl-C is noticed between
+        blocks."""
         at = _native.Predictions.from_address(out)
         pointer(at)[0] = view
         at.data, at.n = view.data + first * row, rows

@@ -1,9 +1,9 @@
-"""Scoring on a Dask cluster: predictions that no memory holds, blocks of samples, figures of the whole set.
+"""Scoring on a Dask cluster: predictions larger than memory, blocks of samples, figures of the whole set.
 
-Each block is scored by the library where it lies. A sample's scores do not depend on its neighbours, so they are one
-machine's to the bit. Figures that are means add up from per-block sums; for those that need an order over all samples
-(AURC, AUROC, adaptive ECE, percentiles) columns are cut by value into parts, which are ranked where they lie. The
-choice of k sends the margin ratio and the error marks, 9 bytes per sample, to one worker.
+Each block is scored by the library on the worker that has it. A sample's scores do not depend on its neighbours, so
+they are one machine's to the bit. Figures that are means add up from per-block sums; for those that need an order over
+all samples (AURC, AUROC, adaptive ECE, percentiles) columns are cut by value into parts, which are ranked on their
+workers. The choice of k sends the margin ratio and the error marks, 9 bytes per sample, to one worker.
 
 >>> import dask.array as da, numpy as np, vargate, vargate.dask
 >>> p = np.random.default_rng(0).dirichlet(np.ones(5), size=(1000, 8))
@@ -50,7 +50,7 @@ _DTYPES = {"f8": np.float64, "i4": np.int32, "u4": np.uint32}
 
 
 class DaskScores:
-    """Scores of every block, computed when asked for. Made by `score`.
+    """Scores of every block, computed on request. Made by `score`.
 
     Arrays have the names of `vargate.Scores` (``lazy.gmu``, ``lazy["gtu"]``) and are Dask arrays with the blocks of the
     input. Nothing runs until a ``compute``, ``persist`` or a store.
@@ -265,7 +265,7 @@ class DaskScores:
         return found
 
     def summary(self) -> Delayed:
-        """What `vargate.Scores.summary` says of the whole set; ``.compute()`` gives a `vargate.ScoreSummary`.
+        """`vargate.Scores.summary` of the whole set; ``.compute()`` gives a `vargate.ScoreSummary`.
 
         Medians and percentiles are exact: columns are cut by value, each part on a worker of its own.
         """

@@ -147,7 +147,7 @@ def decide(
     threads: int | None = None,
     **scoring: Unpack[DecisionOptions],
 ) -> Int32:
-    """The decision rule: the predicted class of each sample, or -1 where the classes cannot be told apart.
+    """The decision rule: the predicted class of each sample, or -1 where the members do not separate the classes.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def select_threshold(
     """A threshold of the measure `by` (gated ones with their setting, ``"gtu@2"``), chosen as `select_k` chooses k.
 
     Several measures in `by`, ``"k"`` among them if wanted, compete for the largest coverage at a target risk; 1 -
-    `confidence` is shared among them, so that the choice is paid for. The other options are `select_k`'s.
+    `confidence` is shared among them, which accounts for the choice. The other options are `select_k`'s.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def select_threshold(
     for name in names:
         stem, at, gate = name.partition("@")
         if name != "k" and (stem not in (GATED if at else PLAIN)):
-            raise ValueError(f"by is {name!r}, expected a measure: {', '.join(PLAIN)}, or gtu@2 and the like")
+            raise ValueError(f"by is {name!r}, expected a measure: {', '.join(PLAIN)}, or gtu@2, ...")
         if at:
             try:
                 gates.add(float(gate))
@@ -304,7 +304,7 @@ def _target(
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a selection."""
+    """The requirements of a selection."""
 
     risk: float | None
     coverage: float | None
@@ -387,7 +387,7 @@ def selection(
     confidence: float,
     labelled: bool,
 ) -> Selection:
-    """What the library found, as a `Selection`; without labels there are no errors to speak of."""
+    """What the library found, as a `Selection`; without labels no errors are counted."""
     reason = create_string_buffer(400)
     _native.lib.vg_selection_reason(reason, len(reason), byref(found))
     return Selection(

@@ -1,4 +1,4 @@
-"""`evaluate`: what predictions and their uncertainties are worth, given the labels."""
+"""`evaluate`: accuracy, calibration and the value of each uncertainty measure, given the labels."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ class Evaluation:
         }
 
     def to_pandas(self, what: Literal["measures", "classes", "confusion", "images"] = "measures") -> pd.DataFrame:
-        """One row a measure; or one row per class, or the confusion matrix (rows true, columns predicted), by the names
-        of the classes where they were given; or of label maps one row per image."""
+        """One row per measure; or one row per class, or the confusion matrix (rows true, columns predicted), by the
+        names of the classes where they were given; or of label maps one row per image."""
         from ._tables import evaluation_table
 
         return evaluation_table(self, what)
@@ -425,14 +425,14 @@ def evaluate(
     p : Scores or array_like (N, M, C)
         Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean``
         and ``std``. Images and volumes (``axes="NMCHW"``; an array, a list with one array per member, or a file) are
-        evaluated site by site in memory that does not grow with their number; the file is read where it lies.
+        evaluated site by site in memory that does not grow with their number; a file is not loaded.
     labels : array_like of int, or path
         True classes (N,), 0/1 (N, C) in multilabel mode, or label maps (N, H, W) of images. May be left out when the
         scores, or the file, have them.
     bins : int
         Of the calibration errors.
     bootstrap : int
-        Resamples for intervals; 0: none. `seed` and `confidence` are its.
+        Resamples for intervals; 0: none. `seed` and `confidence` belong to it.
     coverages, risks : sequence of float
         Coverages whose risk is reported, risks whose coverage is; at most 8 each.
     curve : int

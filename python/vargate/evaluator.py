@@ -27,9 +27,9 @@ _NEEDED = ("mean", "std", "pred", "second")
 class Evaluator:
     """Fed by batches, gives what `evaluate` gives for all of them together, to the bit.
 
-    Parts may be fed on different machines: an evaluator can be pickled, and `merge` appends what another was fed. Kept
-    of a sample are its mean and spread over members (16 bytes per class) and 8 bytes for each measure; its predictions
-    are not kept. Name few `measures` where that is too much.
+    Parts may be fed on different machines: an evaluator can be pickled, and `merge` appends what another was fed. What
+    is kept of a sample is its mean and spread over members (16 bytes per class) and 8 bytes for each measure; its
+    predictions are not kept. Name few `measures` where that is too much.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Evaluator:
         return self
 
     def scores(self) -> Scores:
-        """The scores of all samples so far, for plots, `select_k` and the like. `diversity` is that of all."""
+        """The scores of all samples so far, for plots and `select_k`. `diversity` is that of all."""
         if not self._blocks:
             raise ValueError("nothing was fed: call update first")
         if len(self._blocks) > 1:

@@ -1,6 +1,6 @@
 """Members of an ensemble from ONNX models, run by onnxruntime: ``pip install 'vargate-uq[onnx]'``.
 
-What the members are is said, not guessed: several files, several outputs of one, an axis of an output, or repeated
+The caller says what the members are: several files, several outputs of one, an axis of an output, or repeated
 passes of a model that has its dropout on.
 
     z = vargate.onnx.collect(["a.onnx", "b.onnx", "c.onnx"], x)             # a deep ensemble
@@ -221,8 +221,8 @@ class _Members:
         return [self._part(network, name, np.asarray(value), n) for name, value in zip(names, values, strict=True)]
 
     def _passes(self, network: _Network, names: list[str], inputs: dict[str, Array]) -> list[Array]:
-        """Stochastic passes. onnxruntime seeds a linear congruential generator with consecutive numbers, one a run and
-        node, so that masks of consecutive runs are shifted copies of each other: two dropped units may always fall
+        """Stochastic passes. onnxruntime seeds a linear congruential generator with consecutive numbers, one per run
+        and node, so that masks of consecutive runs are shifted copies of each other: two dropped units may always fall
         together. Passes are therefore rows of the same run, where one stream draws all masks, and each run starts at a
         seed drawn from a good generator."""
         count, n = self.passes or 1, len(next(iter(inputs.values())))
@@ -247,7 +247,7 @@ class _Members:
             raise ValueError(text + ("" if first.made_here else _GIVEN_SESSION))
         raise ValueError(
             f"all members give the same outputs for all {self.read} samples: copies of one model, or passes exported "
-            "with dropout off (inference mode), tell nothing about uncertainty"
+            "with dropout off (inference mode), show no uncertainty"
         )
 
 
@@ -255,13 +255,13 @@ def _run_size(networks: list[_Network], batch: int, passes: int | None) -> int:
     """Samples of a run."""
     fixed = {network.fixed for network in networks if network.fixed is not None}
     if len(fixed) > 1:
-        raise ValueError(f"the models take {sorted(fixed)} samples a run, expected the same number")
+        raise ValueError(f"the models take {sorted(fixed)} samples per run, expected the same number")
     size = max(fixed.pop(), 1) if fixed else batch
     if passes is None:
         return size
     if networks[0].fixed is not None and size < passes:
         raise ValueError(
-            f"{networks[0].name} takes {size} samples a run, fewer than the {passes} passes, and onnxruntime's masks "
+            f"{networks[0].name} takes {size} samples per run, fewer than the {passes} passes, and onnxruntime's masks "
             "of consecutive runs are not independent: export it with a dynamic first axis (dynamic_axes)"
         )
     return max(size // passes, 1)
@@ -334,7 +334,7 @@ def collect(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Array:
-    """What every member of ONNX models says of every sample, ready for ``vargate.score``.
+    """The predictions of every member of ONNX models, ready for ``vargate.score``.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def collect(
         Passes of a model whose dropout was exported in training mode; each is a member. They are rows of one run,
         because onnxruntime's masks of consecutive runs are not independent.
     seed : int, optional
-        Of the passes. onnxruntime has one generator for the whole process, which every run with passes seeds anew.
+        Of the passes. onnxruntime has one generator for the whole process, which every run with passes seeds again.
     batch : int
         Rows of a run: samples, or samples times passes (all passes of a sample at least). A model with a fixed first
         axis decides for itself, and a last batch is padded to it.

@@ -1,4 +1,4 @@
-"""`ood`: how well each measure tells out-of-distribution samples from in-distribution ones."""
+"""`ood`: how well each measure separates out-of-distribution samples from in-distribution ones."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Ood:
         return out | {"ood": {name: one.to_dict() for name, one in self.sets.items()}}
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a measure; of several sets one row per set and measure."""
+        """One row per measure; for several sets one row per set and measure."""
         from ._tables import ood_table
 
         return ood_table(self)
@@ -119,7 +119,7 @@ class Ood:
 
 
 def _by_sample(columns: dict[str, Float64], s: Scores) -> dict[str, Float64]:
-    """One value a sample: multilabel samples by the mean over labels, and by the most uncertain of them."""
+    """One value per sample: multilabel samples by the mean over labels, and by the most uncertain of them."""
     if not s.multilabel:
         return columns
     means: dict[str, Float64] = {}
@@ -227,7 +227,7 @@ def ood(
 
 
 def detect(inside: Any, outside: Any, *, certainty: bool = False) -> OodFigures:
-    """How well any score tells `outside`, the positive class, from `inside`: AUROC, AUPR, FPR95, detection error.
+    """How well any score separates `outside`, the positive class, from `inside`: AUROC, AUPR, FPR95, detection error.
 
     Parameters
     ----------

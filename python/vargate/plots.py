@@ -238,7 +238,7 @@ def risk_coverage(
     ----------
     source : Scores with labels, or an Evaluation made with ``curve=``
     by : sequence of str, optional
-        Measures to refuse by, ``"gtu@2"`` and the like; ``"rule"`` is the decision rule as k grows (Scores only). By
+        Measures to refuse by, ``"gtu@2"``, ...; ``"rule"`` is the decision rule as k grows (Scores only). By
         default the rule, `gmu`, `tu` and `eu`, as far as they were computed.
     chosen : Selection or float, optional
         What `select_k` or `select_threshold` chose, or a k: marked with its coverage and risk on these samples.
@@ -269,8 +269,8 @@ def risk_coverage(
 
 
 def ranking(e: Evaluation, *, figure: str = "error_auroc", most: int = 12, ax: Axes | None = None) -> Axes:
-    """How well each measure tells errors from correct predictions: the best `most` by `figure`, with intervals where a
-    bootstrap has given them."""
+    """How well each measure separates errors from correct predictions: the best `most` by `figure`, with intervals
+    where a bootstrap has given them."""
     from matplotlib.ticker import MaxNLocator
 
     _curves.need(e, "e", Evaluation)
@@ -456,7 +456,7 @@ def abstained(
         bars: Axes = _abstained_bars(source, k, names, ax)
         return bars
     if source.multilabel:
-        raise ValueError("labels of multilabel predictions exclude nothing, so that there is no confusion of them")
+        raise ValueError("labels of multilabel predictions are not exclusive: there is no confusion matrix")
     if source.labels is None:
         raise ValueError("labels are needed: score(p, labels=y)")
     chosen = source._k[0] if k is None else k

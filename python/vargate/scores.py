@@ -297,7 +297,7 @@ class Scores(Figured):
     # --- decisions ----------------------------------------------------------------------------------------------------
 
     def decide(self, k: float | Selection = 1.0, *, policy: Policy | str | os.PathLike[str] | None = None) -> Int32:
-        """The decision rule at `k`: the predicted class, or -1 where the classes cannot be told apart.
+        """The decision rule at `k`: the predicted class, or -1 where the members do not separate the classes.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class Scores(Figured):
     # --- elsewhere ----------------------------------------------------------------------------------------------------
 
     def to_pandas(self, *, index: Any = None, classes: Sequence[str] | None = None) -> pd.DataFrame:
-        """One row a sample, columns as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel
+        """One row per sample, columns as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel
         ``gtu_0@1``.
 
         Parameters

@@ -145,7 +145,7 @@ class Conformal:
         _native.check(_native.lib.vg_sets_new(byref(self._handle), byref(options)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Thresholds as text, with which p-values cannot be had any more."""
+        """Thresholds as text, which has no calibration scores for p-values."""
         return {"thresholds": self._text(_THRESHOLDS), "logits": self._resolved.logits, "axes": self._axes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -198,7 +198,7 @@ class Conformal:
         names = _texts(groups, n, "groups")
         mask = np.empty((n, alphas, (c + 7) // 8), np.uint8)
         size = np.empty((n, alphas), np.int32)
-        # The mean over one member is that member: no copy is made unless somebody asks for it.
+        # The mean over one member is that member: no copy is made before `value` is read.
         given = self._given(p, view)
         value: Array = np.empty((n, c)) if given is None else given
         p_value = np.empty((n, c)) if self._p_values else None
@@ -211,7 +211,7 @@ class Conformal:
             value.ctypes.data if given is None else None,
         )
         address = None if packed is None else packed.ctypes.data_as(c_void_p)
-        _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), None, None, None))  # samples begin anew
+        _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), None, None, None))  # samples restart at 0
         _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), byref(view), address, names))
         del owner
         alpha = np.array(shown.alphas[:alphas])

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: a classifier that abstains where its members cannot tell classes apart.
+"""scikit-learn estimators: a classifier that abstains where its members do not separate the classes.
 
 >>> from sklearn.datasets import load_digits
 >>> from sklearn.ensemble import RandomForestClassifier
@@ -63,7 +63,7 @@ _COLLAPSE_ROWS = 30  # on fewer samples members may well agree to the last bit
 
 
 class CollapseWarning(UserWarning):
-    """The members of an ensemble do not differ, so their spread says nothing."""
+    """The members of an ensemble do not differ, so their spread is no measure of uncertainty."""
 
 
 def _fit_one(model: Any, X: Any, y: Any, params: dict[str, Any], fitted: bool) -> Any:
@@ -111,7 +111,7 @@ class _ScorerOrMethod:
 
 
 class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Predicts where the members of an ensemble can tell the two likeliest classes apart, and abstains elsewhere.
+    """Predicts where the members of an ensemble separate the two likeliest classes, and abstains elsewhere.
 
     A sample is kept when ``mu_i - k sigma_i > mu_j + k sigma_j``: i and j are the classes of largest mean probability
     over members, mu and sigma its mean and spread. `k` is given, or chosen on held-out data so that the risk among kept
@@ -143,8 +143,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     random_state : int or RandomState, optional
         Of the split, and of members that have no ``random_state`` of their own.
     n_jobs : int, optional
-        Members of a list fitted at once, members asked at once, and threads that read a forest; None: one, or the
-        forest's own ``n_jobs``.
+        Members of a list fitted at once, members that predict at once, and threads that read a forest; None: one, or
+        the forest's own ``n_jobs``.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     abstains on a training sample.
 
     `score` is 1 - cost / `error_cost` with an abstention counted as `referral_cost`, accuracy where none is: a search
-    with default scoring finds the k that pays. `score_selective` tells errors and abstentions apart;
+    with default scoring finds the k that pays. `score_selective` counts errors and abstentions separately;
     ``AbstainingClassifier.score_selective`` is a ``scoring`` callable, greater is better for each of its figures
     (``risk``, ``cost`` and ``aurc`` are negative), so that ``refit="risk"`` takes the lowest. A forest's members are
     read by blocks, in no more memory than its ``predict_proba`` takes. Inside a pipeline, ``pipeline.predict(X,
@@ -276,7 +276,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             )
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn passes on to whom: ``fit``'s weights to the ensemble, asked for here or by the ensemble
+        """What scikit-learn routes where: ``fit``'s weights to the ensemble, asked for here or by the ensemble
         itself."""
         router = MetadataRouter(owner=type(self).__name__)
         if self._own_request() is not None:
@@ -318,7 +318,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             )
         model = self._seeded(given).fit(X, y, **params[0])
         if isinstance(getattr(model, "classes_", None), list):
-            raise ValueError("y has several outputs, expected one label a sample")
+            raise ValueError("y has several outputs, expected one label per sample")
         return model
 
     def _seeded(self, model: Any) -> Any:
@@ -381,7 +381,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         return member_probabilities(self.estimator_, X, n_jobs=self.n_jobs)
 
     def _scores(self, X: Any, measures: str | Sequence[str]) -> Scores:
-        """Scores at the gate setting in use; a forest's without holding what its members say."""
+        """Scores at the gate setting in use; a forest's without holding the predictions of its members."""
         check_is_fitted(self)
         asked = words(measures)
         inner, inputs = (None, X) if isinstance(self.estimator_, list) else innermost(self.estimator_, X)
@@ -405,7 +405,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         return s
 
     def predict_scores(self, X: Any) -> Scores:
-        """Everything `vargate.score` says of these samples, at the gate setting in use."""
+        """`vargate.score` of these samples, at the gate setting in use."""
         return self._scores(X, "all")
 
     def predict(self, X: Any, return_uncertainty: bool | str | Sequence[str] = False) -> Any:
@@ -457,7 +457,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         return self._scores(X, "mean").mean
 
     def predict_uncertainty(self, X: Any, measure: str | Sequence[str] = "gmu") -> Float64:
-        """One uncertainty a sample, or one for each of several measures.
+        """One uncertainty per sample, or one for each of several measures.
 
         Parameters
         ----------
@@ -525,7 +525,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     score_selective = _ScorerOrMethod()
 
-    # --- what scikit-learn asks ---------------------------------------------------------------------------------------
+    # --- scikit-learn's interface -------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")

@@ -133,7 +133,7 @@ def train(
     threads : int, optional
         None or 0: one per core.
     resume : bool
-        Go on from the folder's last checkpoint if there is one.
+        Continue from the folder's last checkpoint if there is one.
     jobs : int
         Networks of a deep ensemble that are trained at once on the CPU, each with `threads` threads.
     tensorboard : bool
@@ -151,7 +151,7 @@ def train(
     Raises
     ------
     KeyboardInterrupt
-        After Ctrl-C, once a checkpoint is written; ``resume=True`` goes on from it and ends with the same bits.
+        After Ctrl-C, once a checkpoint is written; ``resume=True`` continues from it and ends with the same bits.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def run(
 ) -> RunResult:
     """Trains a recipe, predicts, calibrates, scores and evaluates, as ``vargate run`` does without its page (`report`).
 
-    Everything is kept in the run folder. Called again, what is done already is skipped and what was stopped goes on.
+    Everything is kept in the run folder. Called again, finished stages are skipped and a stopped one is continued.
     Parameters are those of `train`.
 
     Returns
@@ -275,7 +275,7 @@ def predict(
     skip_corrupt: bool = False,
     progress: bool | Listener = False,
 ) -> Predictions:
-    """What trained networks say of a data set's images, as ``vargate predict`` does, in this process.
+    """The predictions of trained networks for a data set's images, as ``vargate predict`` makes them, in this process.
 
     Parameters
     ----------

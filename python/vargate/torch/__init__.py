@@ -41,7 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when it is asked for: torchmetrics, its base class where there is one, takes seconds to import.
+    # Loaded on first use: torchmetrics, its base class where there is one, takes seconds to import.
     if name == "UncertaintyMetric":
         from .metric import UncertaintyMetric
 

@@ -1,9 +1,9 @@
 """MC dropout: every kind of dropout of a model switched on, everything else as in evaluation.
 
 Dropout is in a model in four ways, and each reads a flag of its own:
-modules (``nn.Dropout`` and its kin) and layers that drop inside (``nn.MultiheadAttention``, ``nn.LSTM`` and its kin)
-read their ``training``; ``nn.TransformerEncoderLayer`` in evaluation takes a fused path without any dropout; functions
-(``F.dropout(x, p, self.training)``) are told by whichever module calls them; and modules that call
+modules (``nn.Dropout``, ...) and layers that drop inside (``nn.MultiheadAttention``, ``nn.LSTM``, ...) read their
+``training``; ``nn.TransformerEncoderLayer`` in evaluation takes a fused path without any dropout; functions
+(``F.dropout(x, p, self.training)``) get the flag of the module that calls them; and modules that call
 ``scaled_dot_product_attention`` pass a rate of 0 unless they are training. The first, second and last have their
 ``training`` set (the module's alone, not its children's); functions are switched on where they are called, so that the
 calling module stays in evaluation.
@@ -138,7 +138,7 @@ def _stays_off(module: nn.Module) -> bool:
 
 
 def _warn_of_noise(named: Iterable[tuple[str, nn.Module]], switched: Iterable[nn.Module]) -> None:
-    """Names the modules whose own randomness stays off: it cannot be told what else their flag switches."""
+    """Names the modules whose own randomness stays off: what else their flag switches is unknown."""
     on = set(switched)
     found = [(name, module) for name, module in named if module not in on and _stays_off(module)]
     if found:
@@ -186,10 +186,10 @@ def mc_dropout(model: nn.Module) -> Iterator[nn.Module]:
     block.
 
     Dropout means the modules, that inside ``nn.MultiheadAttention``, ``nn.TransformerEncoderLayer`` and recurrent
-    layers, calls of ``F.dropout`` and its kin in any module's ``forward``, and attention by
+    layers, calls of ``F.dropout`` and its variants in any module's ``forward``, and attention by
     ``scaled_dot_product_attention`` in modules that read their ``training``. Every flag is put back at the end. A model
     without any of them is an error, and so is TorchScript that calls dropout inside compiled code, which nothing can
-    switch on alone. Modules that are random in training by other code (DropPath, noise of one's own) stay off, and a
+    switch on alone. Modules that are random in training by other code (DropPath, added noise) stay off, and a
     warning names the first of them.
 
     Examples

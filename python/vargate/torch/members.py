@@ -318,7 +318,7 @@ def _batches(
         each.to(place)
     for batch in loader:
         x, y = unpack(batch)
-        with ExitStack() as stack:  # left before the batch is handed out: nobody else runs in these modes
+        with ExitStack() as stack:  # left before the batch is yielded, so that no other code runs in these modes
             stack.enter_context(torch.inference_mode())
             stack.enter_context(random)
             for each in run.models:

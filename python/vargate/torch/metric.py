@@ -4,7 +4,7 @@ With torchmetrics installed `UncertaintyMetric` is a `torchmetrics.Metric`. Its 
 between devices, gathers from processes and merges: two lists of flat int64 tensors, which hold the bits of float64
 numbers. Bits survive a module's conversion to half precision, and devices that have no float64.
 
-    sums   one vector a batch: what the batch adds to figures that are means (`_parts.Sums`)
+    sums   one vector per batch: what the batch adds to figures that are means (`_parts.Sums`)
     rows   the columns of the measures, and the error marks, of every row of the batch, one row after another
 """
 
@@ -131,7 +131,7 @@ class UncertaintyMetric(_Base):
     floor, eps
         As in `vargate.score`.
     process_group, sync_on_compute, compute_on_cpu, dist_sync_fn
-        As in `torchmetrics.Metric`; without torchmetrics they are not looked at.
+        As in `torchmetrics.Metric`; without torchmetrics they are ignored.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class UncertaintyMetric(_Base):
         self._bins = whole(bins, "bins", 1, 10000)
         resolved = resolve(**{name: value for name, value in self._options.items() if name != "axes"})
         self._k = self._options["k"] = resolved.k
-        # Tells states of other options apart, for collections that share states and for merging.
+        # Distinguishes states of other options, for collections that share states and for merging.
         self._mark = zlib.crc32(repr((sorted(self._options.items()), self._measures, self._bins)).encode())
         self.add_state("sums", default=[], dist_reduce_fx="cat")
         self.add_state("rows", default=[], dist_reduce_fx="cat")

@@ -26,7 +26,7 @@ from .heads import HeadPrior, LastLayerEnsemble
 
 __all__ = ["RunNetwork", "load_run", "save_run"]
 
-# What a recipe says when it says nothing; only keys that shape the network.
+# Defaults of a recipe; only keys that shape the network.
 _DEFAULTS: dict[str, Any] = {
     "network": "cnn",
     "ensemble": "lle",
