@@ -1,0 +1,201 @@
+"""Small changes of C sources, for mutation testing (scripts/mutate.py).
+
+The source is read as a stream of tokens; comments, strings and preprocessor lines are left alone, and so are tables of
+numbers. A change replaces one range of characters and keeps the number of lines. Operators:
+
+    arithmetic  + with -, * with /, % with *, shifts, & with |, and the same of the assignments; ++ with --
+    comparison  < with <= or >=, == with !=, and so on
+    constant    a number plus or minus one; 0 and 1 exchanged
+    condition   if (x), while (x) and the condition of ?: negated; && exchanged with ||
+    statement   an expression statement, break or continue left out
+    return      return 0 or !(x) in place of return x; return 1 in place of return 0
+"""
+
+import re
+from dataclasses import dataclass
+
+TOKEN = re.compile(
+    r"""(?P<skip>\s+|/\*.*?\*/|//[^\n]*)
+      | (?P<directive>^[ \t]*\#(?:[^\n\\]|\\.)*)
+      | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+      | (?P<number>\.?[0-9](?:[eEpP][+-]|[0-9A-Za-z_.])*)
+      | (?P<word>[A-Za-z_]\w*)
+      | (?P<operator><<=|>>=|\.\.\.|->|\+\+|--|&&|\|\||[-+*/%&|^=!<>]=|<<|>>|[^\s])""",
+    re.S | re.M | re.X,
+)
+ARITHMETIC = {
+    "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "&",
+    "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "|=": "&=", "&=": "|=", "++": "--", "--": "++",
+}  # fmt: skip
+COMPARISON = {
+    "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",),
+}  # fmt: skip
+KEYWORDS = {
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Change:
+    operator: str
+    line: int
+    start: int
+    end: int
+    text: str  # what takes the place of source[start:end]
+
+
+def tokens(source):
+    return [
+        Token(found.lastgroup, found.group(), found.start(), found.end())
+        for found in TOKEN.finditer(source)
+        if found.lastgroup not in ("skip", "directive")
+    ]
+
+
+def closing(stream, at):
+    """The index of the bracket that closes the one at `at`, or None."""
+    depth = 0
+    for i in range(at, len(stream)):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(stream[i].text, 0)
+        if depth == 0:
+            return i
+    return None
+
+
+def in_function(stream):
+    """For every token whether it is in the body of a function: the braces that follow a `)` and what is in them."""
+    inside = [False] * len(stream)
+    i = 0
+    while i < len(stream):
+        if stream[i].text == "{" and i > 0:
+            end = closing(stream, i)
+            if end is None:
+                break
+            if stream[i - 1].text == ")":
+                for j in range(i, end):
+                    inside[j] = True
+            i = end
+        i += 1
+    return inside
+
+
+def in_table(stream, i):
+    """Whether the number is one of a list of numbers, as in a table of coefficients."""
+    near = [t for t in stream[max(0, i - 6) : i + 7] if t.text not in (",", "-", "{", "}")]
+    return sum(t.kind == "number" for t in near) >= max(4, len(near) - 1)
+
+
+class Finder:
+    """All changes of one source."""
+
+    def __init__(self, source):
+        self.source = source
+        self.stream = tokens(source)
+        self.inside = in_function(self.stream)
+        self.changes = []
+
+    def add(self, operator, start, end, text):
+        text += "\n" * (self.source.count("\n", start, end) - text.count("\n"))
+        self.changes.append(Change(operator, self.source.count("\n", 0, start) + 1, start, end, text))
+
+    def find(self):
+        for i, token in enumerate(self.stream):
+            if self.inside[i]:
+                if token.kind == "operator":
+                    self.operator(i, token)
+                elif token.kind == "number" and not in_table(self.stream, i):
+                    self.constant(token)
+                elif token.kind == "word":
+                    self.word(i, token)
+                self.statement(i)
+        return self.changes
+
+    def operator(self, i, token):
+        before = self.stream[i - 1]
+        binary = before.kind in ("number", "word", "text") and before.text not in KEYWORDS or before.text in (")", "]")
+        spaced = self.source[token.end : token.end + 1].isspace()  # a pointer's star is not
+        if token.text in ("++", "--") or (token.text in ARITHMETIC and binary and spaced):
+            self.add("arithmetic", token.start, token.end, ARITHMETIC[token.text])
+        elif token.text in COMPARISON:
+            for other in COMPARISON[token.text]:
+                self.add("comparison", token.start, token.end, other)
+        elif token.text in ("&&", "||"):
+            self.add("condition", token.start, token.end, "||" if token.text == "&&" else "&&")
+        elif token.text == "?":
+            start = self.condition_start(i)
+            if start is not None:
+                first = self.stream[start].start
+                self.add("condition", first, token.start, f"!({self.source[first : token.start].rstrip()}) ")
+
+    def condition_start(self, i):
+        """The index where the condition before the ? at `i` begins."""
+        depth = 0
+        for j in range(i - 1, 0, -1):
+            text = self.stream[j].text
+            depth += {")": 1, "]": 1, "(": -1, "[": -1}.get(text, 0)
+            if depth < 0 or (depth == 0 and text in ("=", "return", ",", ";", "{", "}", "?", ":", "+=", "-=", "*=")):
+                return j + 1
+        return None
+
+    def constant(self, token):
+        if token.text in ("0", "1"):
+            self.add("constant", token.start, token.end, "1" if token.text == "0" else "0")
+        else:
+            self.add("constant", token.start, token.end, f"({token.text} + 1)")
+            self.add("constant", token.start, token.end, f"({token.text} - 1)")
+
+    def word(self, i, token):
+        if token.text in ("if", "while") and self.stream[i + 1].text == "(":
+            end = closing(self.stream, i + 1)
+            if end is not None:
+                start, stop = self.stream[i + 1].start, self.stream[end].end
+                self.add("condition", start, stop, f"(!{self.source[start:stop]})")
+        if token.text == "return" and self.stream[i + 1].text != ";":
+            end = next(j for j in range(i, len(self.stream)) if self.stream[j].text == ";")
+            start, stop = self.stream[i + 1].start, self.stream[end].start
+            value = self.source[start:stop]
+            if value in ("0", "VG_OK", "NULL", "false"):
+                self.add("return", start, stop, "1")
+            else:
+                self.add("return", start, stop, "0")
+                self.add("return", start, stop, f"!({value})")
+
+    def statement(self, i):
+        """An expression statement, break or continue that begins at `i`, left out."""
+        token, before = self.stream[i], self.stream[i - 1]
+        if before.text not in (";", "{", "}", ")", "else") or token.kind not in ("word", "operator"):
+            return
+        if token.text in KEYWORDS and token.text not in ("break", "continue"):
+            return
+        if token.kind == "operator" and token.text not in ("*", "++", "--"):
+            return
+        end, depth = i, 0
+        while end < len(self.stream) and (depth or self.stream[end].text != ";"):
+            depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(self.stream[end].text, 0)
+            if depth < 0:
+                return
+            end += 1
+        words = self.stream[i : end + 1]
+        declares = len(words) > 1 and words[0].kind == "word" and (words[1].kind == "word" or words[1].text == "*")
+        if declares or end == len(self.stream):
+            return
+        if token.text in ("break", "continue") or any(t.text in ("(", "=") or t.text in ARITHMETIC for t in words):
+            self.add("statement", token.start, self.stream[end].start, "")
+
+
+def changes_of(source):
+    return Finder(source).find()
+
+
+def applied(source, change):
+    return source[: change.start] + change.text + source[change.end :]

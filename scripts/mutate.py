@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Mutation testing: how many small errors, put into src/measures and src/evaluate at random, do the tests notice?
+
+    scripts/mutate.py --out build/mutate [--mutants 300] [--seed 27] [--jobs 2] [--seconds 0] [--cmocka FOLDER]
+
+A change (scripts/c_mutants.py) is drawn by file, in proportion to its length, then by operator, then by place. Changes
+that do not compile, or that leave the object code as it is, are replaced by others. A changed file is compiled alone
+and linked in front of a library that is built once (the libraries of third_party, no oneDNN, no CUDA); then the tests
+run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of a
+header that several files include, the first one alone is tried with the quick tests before the others are compiled.
+
+OUT/mutants.tsv has one line a mutant, written when it is decided: number, file, line, operator, before, after, killed
+or survived, by which test, seconds. A second run with the same OUT goes on from there. --list prints the changes that
+would be tried; --only NUMBERS tries those alone. --seconds ends the run after that time. --cmocka names a folder with
+cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least (90) per cent were killed."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from c_mutants import applied, changes_of
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODULES = ("measures", "evaluate")
+CLI = ("20-score.sh", "22-columns.sh", "23-kinds.sh", "28-axes.sh", "28-class-k.sh", "45-fit-k.sh", "50-evaluate.sh",
+       "60-decide.sh", "65-sets.sh")  # fmt: skip
+WORKFLOW = ("test_workflow_decide", "test_workflow_score", "test_workflow_search", "test_workflow_sites")
+QUICK = 3  # seconds
+COLUMNS = ("number", "file", "line", "operator", "before", "after", "result", "by", "seconds")
+
+
+class OutOfTimeError(Exception):
+    pass
+
+
+def one_line(text):
+    return " ".join(text.split())[:100]
+
+
+class Plan:
+    """The endless list of changes that a seed gives."""
+
+    def __init__(self, seed):
+        folders = [ROOT / "src" / module for module in MODULES]
+        paths = sorted(p for folder in folders for p in folder.rglob("*.[ch]") if "cuda" not in p.parts)
+        self.sources = {p.relative_to(ROOT).as_posix(): p.read_text() for p in paths}
+        self.changes = {}
+        for name, source in self.sources.items():
+            by_operator = {}
+            for change in changes_of(source):
+                by_operator.setdefault(change.operator, []).append(change)
+            if by_operator:
+                self.changes[name] = by_operator
+        self.names = sorted(self.changes)
+        self.weights = [self.sources[name].count("\n") for name in self.names]
+        self.random = random.Random(seed)
+        self.drawn, self.seen = [], set()
+
+    def draw(self, number):
+        """The change of this number, as (file, change)."""
+        while len(self.drawn) <= number:
+            name = self.random.choices(self.names, self.weights)[0]
+            operator = self.random.choice(sorted(self.changes[name]))
+            change = self.random.choice(self.changes[name][operator])
+            if (name, change) not in self.seen:
+                self.seen.add((name, change))
+                self.drawn.append((name, change))
+        return self.drawn[number]
+
+
+class Bench:
+    """The library as it is, its compile commands, and the tests with the time each takes."""
+
+    def __init__(self, options):
+        self.out, self.jobs = options.out, options.jobs
+        self.end = time.monotonic() + options.seconds if options.seconds else None
+        self.build, self.cmocka = self.out / "build", options.cmocka
+        self.linker = []
+        for name in ("lld", "gold"):
+            if shutil.which(f"ld.{name}"):
+                self.linker = [f"-fuse-ld={name}"]
+                break
+        self.objects, self.lock = {}, threading.Lock()
+        self.tests = {}  # name -> seconds as it is
+        self.kills = {}  # (file, test) -> number
+
+    def left(self):
+        return self.end - time.monotonic() if self.end else float("inf")
+
+    def run(self, command, limit, **options):
+        """The exit status; None when it ran longer than the limit. Ends the whole process group."""
+        limit = min(limit, self.left())
+        if limit <= 0:
+            raise OutOfTimeError
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+            start_new_session=True, preexec_fn=limit_memory, cwd=ROOT, **options,
+        ) as process:  # fmt: skip
+            try:
+                return process.wait(limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if self.left() <= 0:
+                    raise OutOfTimeError from None
+                return None
+
+    def prepare(self):
+        flags = ["-DCMAKE_BUILD_TYPE=Release", "-DVG_TESTS=OFF", "-DVG_SHARED=OFF", "-DVG_VENDORED=ON",
+                 "-DVG_CUDA=OFF", "-DVG_DNNL_LIBRARY=", "-DVG_DNNL_INCLUDE=", "-DVG_WERROR=OFF",
+                 "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]  # fmt: skip
+        with open(self.out / "build.log", "w") as log:
+            say = {"stdout": log, "stderr": subprocess.STDOUT, "check": True}
+            subprocess.run(["cmake", "-S", ROOT, "-B", self.build, "-G", "Unix Makefiles", *flags], **say)
+            subprocess.run(["cmake", "--build", self.build, "-j", str(self.jobs), "--target", "vargate-cli"], **say)
+        self.commands = {}
+        for entry in json.loads((self.build / "compile_commands.json").read_text()):
+            name = pathlib.Path(entry["file"]).relative_to(ROOT).as_posix()
+            self.commands[name] = compile_words(entry)
+        self.program = sorted(str(p) for p in self.build.glob("CMakeFiles/vargate-cli.dir/cli/*.o"))
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
+            list(pool.map(self.compile_test, [n for n in names if "cuda" not in n and "device" not in n]))
+            list(pool.map(self.time_test, [*self.objects, *(f"cli/{name}" for name in CLI)]))
+        if not self.tests:
+            raise SystemExit("mutate: no test passes on the sources as they are")
+
+    def compile_test(self, name):
+        source = next((ROOT / "tests").glob(f"*/{name}.c"))
+        target = self.out / "tests" / f"{name}.o"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folders = {"include", "src", "third_party/jansson", "third_party/zlib"}
+        folders |= {p.parent.relative_to(ROOT).as_posix() for p in (ROOT / "tests").glob("*/*.h")}
+        words = ["cc", "-std=c17", "-O2", "-w", "-D_POSIX_C_SOURCE=200809L", "-D_FILE_OFFSET_BITS=64"]
+        words += [f"-I{ROOT / folder}" for folder in sorted(folders)] + ([f"-I{self.cmocka}"] if self.cmocka else [])
+        if self.run([*words, "-c", source, "-o", target], 300) == 0:
+            self.objects[name] = str(target)
+        else:
+            print(f"mutate: {name} does not compile here and is left out")
+
+    def link(self, test, changed, target):
+        """Links the test, or the program for a test of the command line, with the changed objects in front."""
+        own = self.program if test.startswith("cli/") else [self.objects[test]]
+        words = ["cc", *self.linker, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread", "-lm"]
+        if not test.startswith("cli/"):
+            folder = str(self.cmocka) if self.cmocka else None
+            words += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lcmocka"] if folder else ["-lcmocka"]
+        return self.run([*words, "-o", target], 120) == 0
+
+    def passes(self, test, changed, folder, limit):
+        target = folder / test.replace("/", "-")
+        try:
+            if not self.link(test, changed, target):
+                return False
+            command = [target]
+            if test.startswith("cli/"):
+                command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
+            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
+            return self.run(command, limit, env={**os.environ, **variables}) == 0
+        finally:
+            target.unlink(missing_ok=True)
+
+    def time_test(self, test):
+        folder = self.out / "as-is" / test.replace("/", "-")
+        folder.mkdir(parents=True, exist_ok=True)
+        begin = time.monotonic()
+        if self.passes(test, [], folder, 200):
+            self.tests[test] = time.monotonic() - begin
+        else:
+            print(f"mutate: {test} fails on the sources as they are and is left out")
+
+    def order(self, name):
+        """The tests, those first that found changes of this file, then those of its module, quick ones before slow."""
+        module = name.split("/")[1]
+        return sorted(
+            (t for t in self.tests if concerns(t, module)),
+            key=lambda t: (-self.kills.get((name, t), 0) / (1 + self.tests[t]), module not in t, self.tests[t]),
+        )
+
+    def users(self, name):
+        """The sources that a change of this file concerns."""
+        if name.endswith(".c"):
+            return [name] if name in self.commands else []
+        users = []
+        for source in self.commands:
+            depend = self.build / "CMakeFiles" / f"vargate-{source.split('/')[1]}.dir" / f"{source}.o.d"
+            if source.startswith("src/") and depend.exists() and f"/{name.split('/', 1)[1]}" in depend.read_text():
+                users.append(source)
+        return sorted(users, reverse=True)  # the best tier first
+
+
+class Worker:
+    """A copy of the sources in which one change at a time is made."""
+
+    def __init__(self, bench, plan, index):
+        self.bench, self.plan = bench, plan
+        self.folder = bench.out / f"worker-{index}"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for name in ("src", "include", "third_party"):
+            shutil.copytree(ROOT / name, self.folder / name)
+
+    def compile(self, source, target):
+        words = [w.replace("@COPY@", str(self.folder)) for w in self.bench.commands[source]]
+        return self.bench.run([*words, "-c", self.folder / source, "-o", target], 300) == 0
+
+    def as_it_was(self, source):
+        """The object code of a source without a change, compiled once."""
+        target = self.bench.out / "plain" / f"{source.replace('/', '-')}.o"
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            new = target.with_suffix(f".{threading.get_ident()}")
+            if not self.compile(source, new):
+                raise SystemExit(f"mutate: {source} does not compile")
+            new.rename(target)
+        return target.read_bytes()
+
+    def object_of(self, source):
+        """The object of a changed source: None where it does not compile, "" where the code is the same."""
+        target = self.folder / f"{pathlib.Path(source).stem}.o"
+        if not self.compile(source, target):
+            return None
+        return "" if target.read_bytes() == self.as_it_was(source) else str(target)
+
+    def judge(self, number):
+        name, change = self.plan.draw(number)
+        begin, path, source = time.monotonic(), self.folder / name, self.plan.sources[name]
+        for user in self.bench.users(name):
+            self.as_it_was(user)
+        path.write_text(applied(source, change))
+        try:
+            result, by = self.outcome(name)
+        finally:
+            path.write_text(source)
+        before = one_line(source[change.start : change.end])
+        return (number, name, change.line, change.operator, before, one_line(change.text) or "(nothing)", result, by,
+                f"{time.monotonic() - begin:.1f}")  # fmt: skip
+
+    def outcome(self, name):
+        """What becomes of the change that was just made, and which test noticed it."""
+        users, changed = self.bench.users(name), []
+        for source in users:
+            target = self.object_of(source)
+            if target is None:
+                return "invalid", "-"
+            if target:
+                changed.append(target)
+                by = self.killer(name, changed, QUICK) if len(changed) == 1 and len(users) > 1 else None
+                if by:
+                    return "killed", by
+        if not changed:
+            return "same", "-"
+        by = self.killer(name, changed, float("inf"))
+        return ("killed", by) if by else ("survived", "-")
+
+    def killer(self, name, changed, longest):
+        """The first test that fails, of those that take no longer than `longest`; None when all pass."""
+        for test in self.bench.order(name):
+            usual = self.bench.tests[test]
+            if usual <= longest and not self.bench.passes(test, changed, self.folder, 5 * usual + 5):
+                with self.bench.lock:
+                    self.bench.kills[name, test] = self.bench.kills.get((name, test), 0) + 1
+                return test
+        return None
+
+
+def concerns(test, module):
+    """Whether a change of the module can show in the test: measures do not use evaluate, and few tests of evaluate look
+    at measures."""
+    if module == "evaluate":
+        return not test.startswith("test_measures")
+    return not test.startswith("test_evaluate") or test in ("test_evaluate_columns", "test_evaluate_rows")
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def compile_words(entry):
+    """A command of compile_commands.json without its source, target and dependency file, for a copy at @COPY@."""
+    words, kept, skip = shlex.split(entry["command"]), [], False
+    for word in words:
+        if skip or word in ("-o", "-c", "-MF", "-MT", "-MQ"):
+            skip = not skip and word != "-c"
+        elif word != entry["file"] and word != "-MD" and "include-order" not in word:
+            kept.append(word.replace(str(ROOT / "third_party"), "@COPY@/third_party"))
+    return [*kept, "-I@COPY@/include", "-I@COPY@/src"]
+
+
+class Table:
+    """mutants.tsv and, with what was replaced, tried.tsv."""
+
+    def __init__(self, out):
+        self.rows, self.path, self.all = {}, out / "mutants.tsv", out / "tried.tsv"
+        if self.all.exists():
+            for line in self.all.read_text().splitlines()[1:]:
+                row = line.split("\t")
+                self.rows[int(row[0])] = row
+        else:
+            for path in (self.path, self.all):
+                path.write_text("\t".join(COLUMNS) + "\n")
+
+    def add(self, row):
+        self.rows[row[0]] = [str(value) for value in row]
+        for path in (self.all, self.path) if row[6] in ("killed", "survived") else (self.all,):
+            with open(path, "a") as file:
+                file.write("\t".join(self.rows[row[0]]) + "\n")
+
+    def counted(self, wanted):
+        """The first `wanted` mutants by number, as far as they are decided."""
+        rows = [self.rows[number] for number in sorted(self.rows)]
+        return [row for row in rows if row[6] in ("killed", "survived")][:wanted]
+
+
+def next_numbers(table, options):
+    """Numbers still to be tried; ends when enough mutants were counted."""
+    if options.only:
+        yield from options.only
+        return
+    number = 0
+    while len(table.counted(options.mutants)) < options.mutants:
+        if number not in table.rows:
+            yield number
+        number += 1
+
+
+def search(bench, plan, table, options):
+    """Runs the workers until enough mutants are decided or time is over."""
+    numbers, lock = next_numbers(table, options), threading.Lock()
+
+    def work(index):
+        worker = Worker(bench, plan, index)
+        try:
+            while True:
+                with lock:
+                    number = next(numbers, None)
+                    if number is None or bench.left() < 5:
+                        return
+                    plan.draw(number)
+                row = worker.judge(number)
+                with lock:
+                    table.add(row)
+        except OutOfTimeError:
+            return
+        finally:
+            shutil.rmtree(worker.folder, ignore_errors=True)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for done in [pool.submit(work, i) for i in range(options.jobs)]:
+            done.result()
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=lambda text: pathlib.Path(text).resolve(), required=True)
+    parser.add_argument("--mutants", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=27)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--least", type=float, default=90)
+    parser.add_argument("--cmocka", type=lambda text: pathlib.Path(text).resolve())
+    parser.add_argument("--only", type=lambda text: [int(number) for number in text.split(",")])
+    parser.add_argument("--list", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    options = parsed()
+    plan = Plan(options.seed)
+    if options.list:
+        for number in options.only or range(options.mutants):
+            name, change = plan.draw(number)
+            before = one_line(plan.sources[name][change.start : change.end])
+            print(number, f"{name}:{change.line}", change.operator, before, "->", one_line(change.text) or "(nothing)")
+        return 0
+    options.out.mkdir(parents=True, exist_ok=True)
+    bench, table = Bench(options), Table(options.out)
+    bench.prepare()
+    spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in sorted(bench.tests.items(), key=lambda t: t[1]))
+    print(f"mutate: seconds a test takes: {spent}", flush=True)
+    search(bench, plan, table, options)
+    rows = table.counted(options.mutants)
+    killed = sum(row[6] == "killed" for row in rows)
+    for row in rows:
+        if row[6] == "survived":
+            print(f"survived: {row[0]} {row[1]}:{row[2]} {row[3]}: {row[4]} -> {row[5]}")
+    share = 100 * killed / max(1, len(rows))
+    print(f"mutate: {killed} of {len(rows)} mutants killed ({share:.1f} %)")
+    return 0 if rows and share >= options.least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
