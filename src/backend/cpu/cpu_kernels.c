@@ -26,6 +26,7 @@ ALWAYS_INLINE void store(void *data, size_t i, float value, bool bf16) {
 #if defined(__x86_64__)
 #define TIER(name) avx512_##name
 #define TIER_NAME "avx512"
+#define LANES 16
 #if defined(__clang__)
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")))
 #else
@@ -34,19 +35,23 @@ ALWAYS_INLINE void store(void *data, size_t i, float value, bool bf16) {
 #include "backend/cpu/cpu_kernels_body.h"
 #undef TIER
 #undef TIER_NAME
+#undef LANES
 #undef TARGET
 
 #define TIER(name) avx2_##name
 #define TIER_NAME "avx2"
+#define LANES 8
 #define TARGET __attribute__((target("avx2,fma")))
 #include "backend/cpu/cpu_kernels_body.h"
 #undef TIER
 #undef TIER_NAME
+#undef LANES
 #undef TARGET
 #endif
 
 #define TIER(name) portable_##name
 #define TIER_NAME "portable"
+#define LANES 4
 #define TARGET
 #include "backend/cpu/cpu_kernels_body.h"
 

@@ -1,6 +1,6 @@
-/* cpu_kernels_body.h - the loops of cpu_kernels.h, included once for each tier with TIER(name) and TARGET defined,
- * therefore without an include guard. Bodies are always inlined with b, the element type and the presence of a mask as
- * constants, so that the compiler vectorises each case separately. */
+/* cpu_kernels_body.h - the loops of cpu_kernels.h, included once for each tier with TIER(name), TARGET and LANES
+ * (floats of a register) defined, therefore without an include guard. Bodies are always inlined with b, the element
+ * type and the presence of a mask as constants, so that the compiler vectorises each case separately. */
 
 static TARGET void TIER(lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t groups) {
     enum { WIDE = 16 };
@@ -109,25 +109,109 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const
         }
 }
 
+/* Windows of 2 x 2 and blocks of 16 channels, the case of most networks, in vectors as wide as the tier's registers:
+ * gcc vectorises neither the search for the winner nor its inverse by itself. */
+typedef float TIER(vf) __attribute__((vector_size(LANES * 4), aligned(4)));
+typedef int32_t TIER(vi) __attribute__((vector_size(LANES * 4), aligned(4)));
+typedef uint32_t TIER(vu) __attribute__((vector_size(LANES * 4), aligned(4)));
+typedef uint16_t TIER(vh) __attribute__((vector_size(LANES * 2), aligned(2)));
+typedef uint8_t TIER(vb) __attribute__((vector_size(LANES), aligned(1)));
+
+#define AT(type, p) (*(const TIER(type) *)(p))
+#define PUT(type, p, v) (*(TIER(type) *)(p) = (v))
+#define CHOOSE(where, a, b) ((TIER(vf))(((where) & (TIER(vi))(a)) | (~(where) & (TIER(vi))(b))))
+#define WHERE(where, a) ((TIER(vf))((where) & (TIER(vi))(a))) /* elsewhere 0 */
+#define KEPT(i) (__builtin_convertvector(AT(vh, mask.lanes + (i)), TIER(vi)) >= (int32_t)mask.threshold)
+#define GET(data, i)                                                                                                   \
+    (bf16 ? (TIER(vf))(__builtin_convertvector(AT(vh, (const uint16_t *)(data) + (i)), TIER(vu)) << 16)                \
+          : AT(vf, (const float *)(data) + (i)))
+
+ALWAYS_INLINE TARGET void TIER(put)(void *data, size_t i, TIER(vf) v, bool bf16) {
+    if (!bf16) {
+        PUT(vf, (float *)data + i, v);
+        return;
+    }
+    TIER(vu) bits = (TIER(vu))v, nan = (TIER(vu))((bits & 0x7FFFFFFFu) > 0x7F800000u); /* as vg_cpu__to_bf16 */
+    bits = (nan & (bits >> 16 | 0x40u)) | (~nan & (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+    PUT(vh, (uint16_t *)data + i, __builtin_convertvector(bits, TIER(vh)));
+}
+
+ALWAYS_INLINE TARGET void TIER(forward2)(const vg_cpu_window *g, const vg_cpu_pooling_row *row, bool bf16,
+                                         bool masked) {
+    const vg_cpu_mask mask = row->mask;
+    const size_t width = g->width, below = g->in_width * 16;
+    const bool relu = g->relu;
+    for (size_t q = 0; q < width; q++)
+        for (size_t j = 0; j < 16; j += LANES) {
+            size_t i = q * 16 + j, at = q * 32 + j;
+            const size_t window[3] = {at + 16, at + below, at + below + 16};
+            TIER(vf) best = GET(row->x, at);
+            TIER(vi) winner = {0};
+            for (int r = 0; r < 3; r++) {
+                TIER(vf) v = GET(row->x, window[r]);
+                TIER(vi) larger = v > best;
+                winner = (~larger & winner) | (larger & (r + 1));
+                best = CHOOSE(larger, v, best);
+            }
+            best += AT(vf, row->bias + j);
+            if (relu) /* a NaN is kept */
+                best = WHERE(~(best < 0.0f), best);
+            if (masked)
+                best = WHERE(KEPT(i), best * mask.scale);
+            TIER(put)(row->y, i, best, bf16);
+            if (row->choice)
+                PUT(vb, row->choice + i, __builtin_convertvector(winner, TIER(vb)));
+        }
+}
+
+ALWAYS_INLINE TARGET void TIER(backward2)(const vg_cpu_window *g, const vg_cpu_pooling_back *row, bool bf16,
+                                          bool masked) {
+    const vg_cpu_mask mask = row->mask;
+    const size_t width = g->width, below = g->in_width * 16;
+    const bool relu = g->relu;
+    for (size_t q = 0; q < width; q++)
+        for (size_t j = 0; j < 16; j += LANES) {
+            size_t i = q * 16 + j, at = q * 32 + j;
+            TIER(vf) d = GET(row->dy, i) * mask.scale;
+            if (masked)
+                d = WHERE(KEPT(i), d);
+            if (relu)
+                d = WHERE(GET(row->y, i) > 0.0f, d);
+            PUT(vf, row->sums + j, AT(vf, row->sums + j) + d);
+            TIER(vi) winner = __builtin_convertvector(AT(vb, row->choice + i), TIER(vi));
+            TIER(put)(row->dx, at, WHERE(winner == 0, d), bf16);
+            TIER(put)(row->dx, at + 16, WHERE(winner == 1, d), bf16);
+            TIER(put)(row->dx, at + below, WHERE(winner == 2, d), bf16);
+            TIER(put)(row->dx, at + below + 16, WHERE(winner == 3, d), bf16);
+        }
+}
+
+/* Calls BODY(..., bf16, masked) with those two constant. */
+#define DISPATCH_TYPES(at, half, BODY, ...)                                                                            \
+    do {                                                                                                               \
+        bool masked_ = (at)->mask.lanes != NULL;                                                                       \
+        if (!(half) && !masked_)                                                                                       \
+            BODY(__VA_ARGS__, false, false);                                                                           \
+        else if (!(half))                                                                                              \
+            BODY(__VA_ARGS__, false, true);                                                                            \
+        else if (!masked_)                                                                                             \
+            BODY(__VA_ARGS__, true, false);                                                                            \
+        else                                                                                                           \
+            BODY(__VA_ARGS__, true, true);                                                                             \
+    } while (0)
+
 /* Calls BODY(..., b, bf16, masked) with those three constant in the usual cases. `at` is the current run or row. */
 #define DISPATCH(at, channels, half, BODY, ...)                                                                        \
     do {                                                                                                               \
-        bool masked_ = (at)->mask.lanes != NULL;                                                                       \
-        if ((channels) == 16 && !(half) && !masked_)                                                                   \
-            BODY(__VA_ARGS__, 16, false, false);                                                                       \
-        else if ((channels) == 16 && !(half))                                                                          \
-            BODY(__VA_ARGS__, 16, false, true);                                                                        \
-        else if ((channels) == 16 && !masked_)                                                                         \
-            BODY(__VA_ARGS__, 16, true, false);                                                                        \
-        else if ((channels) == 16)                                                                                     \
-            BODY(__VA_ARGS__, 16, true, true);                                                                         \
+        if ((channels) == 16)                                                                                          \
+            DISPATCH_TYPES(at, half, BODY, __VA_ARGS__, 16);                                                           \
         else                                                                                                           \
-            BODY(__VA_ARGS__, (channels), (half), masked_);                                                            \
+            BODY(__VA_ARGS__, (channels), (half), (at)->mask.lanes != NULL);                                           \
     } while (0)
 
 static TARGET void TIER(pooling_forward)(const vg_cpu_window *g, const vg_cpu_pooling_row *row) {
-    if (g->pool == 2)
-        DISPATCH(row, g->b, g->bf16, TIER(pooling_forward_body), g, row, 2);
+    if (g->pool == 2 && g->b == 16)
+        DISPATCH_TYPES(row, g->bf16, TIER(forward2), g, row);
     else
         DISPATCH(row, g->b, g->bf16, TIER(pooling_forward_body), g, row, g->pool);
 }
@@ -135,8 +219,8 @@ static TARGET void TIER(pooling_forward)(const vg_cpu_window *g, const vg_cpu_po
 static TARGET void TIER(pooling_backward)(const vg_cpu_window *g, const vg_cpu_pooling_back *row) {
     if (g->pool == 1)
         DISPATCH(row, g->b, g->bf16, TIER(flat_backward_body), g, row);
-    else if (g->pool == 2)
-        DISPATCH(row, g->b, g->bf16, TIER(pooling_backward_body), g, row, 2);
+    else if (g->pool == 2 && g->b == 16)
+        DISPATCH_TYPES(row, g->bf16, TIER(backward2), g, row);
     else
         DISPATCH(row, g->b, g->bf16, TIER(pooling_backward_body), g, row, g->pool);
 }
@@ -286,5 +370,12 @@ static const vg_cpu_kernels TIER(kernels) = {
     TIER(add),     TIER(adam),   TIER(to_bf16),
 };
 
+#undef AT
+#undef PUT
+#undef CHOOSE
+#undef WHERE
+#undef KEPT
+#undef GET
 #undef MASKED
 #undef DISPATCH
+#undef DISPATCH_TYPES

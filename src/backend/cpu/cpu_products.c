@@ -38,20 +38,30 @@ static size_t param_place(const vg_backend *backend, const vg_param *p, size_t o
     }
 }
 
+/* Copies a parameter from the plain order [o][i][k] to its layout here, or back. The elements of one o and i are
+ * equally far apart, so that the place is computed once for all of them. */
+static void copy_param(const vg_backend *backend, const vg_param *p, float *to, const float *from, bool upload) {
+    size_t area = p->h * p->w, apart = area > 1 ? param_place(backend, p, 0, 0, 1) : 1;
+    if (p->kind == VG_PARAM_LINEAR && area == 1) { /* the same order */
+        memcpy(to, from, vg_param__count(p) * sizeof *to);
+        return;
+    }
+    for (size_t o = 0; o < p->o; o++)
+        for (size_t i = 0; i < p->i; i++) {
+            size_t here = param_place(backend, p, o, i, 0), plain = (o * p->i + i) * area;
+            for (size_t k = 0; k < area; k++)
+                to[upload ? here + k * apart : plain + k] = from[upload ? plain + k : here + k * apart];
+        }
+}
+
 vg_status vg_cpu__param_upload(vg_backend *backend, vg_block *block, const vg_param *p, const float *values) {
-    float *data = cpu_param(block, p);
-    size_t area = p->h * p->w;
-    for (size_t j = 0; j < vg_param__count(p); j++)
-        data[param_place(backend, p, j / (area * p->i), j / area % p->i, j % area)] = values[j];
+    copy_param(backend, p, cpu_param(block, p), values, true);
     block->version++;
     return VG_OK;
 }
 
 vg_status vg_cpu__param_download(vg_backend *backend, float *values, const vg_block *block, const vg_param *p) {
-    const float *data = cpu_param(block, p);
-    size_t area = p->h * p->w;
-    for (size_t j = 0; j < vg_param__count(p); j++)
-        values[j] = data[param_place(backend, p, j / (area * p->i), j / area % p->i, j % area)];
+    copy_param(backend, p, values, cpu_param(block, p), false);
     return VG_OK;
 }
 
