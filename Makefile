@@ -1,4 +1,4 @@
-# A plain front to the CMake build.
+# Commands for the CMake build.
 #   make             build the library, the program and, where cmocka is installed, the tests into build/release
 #   make run         build the program and train, calibrate, predict, score and evaluate on the digits that ship
 #                    (runs/quickstart, about a minute)
@@ -8,7 +8,7 @@
 #   make deb         Debian packages, in dist/
 #   make docs        the documentation site, in build/site
 #   make check-all   gcc and clang, sanitizers, fuzzing, every vector tier (long)
-#   make bench       speed, one JSON line a figure
+#   make bench       speed, one JSON line per figure
 #   make format      clang-format, ruff and prettier over the sources
 #   make clean
 # Missing packages are installed with apt where that is possible (scripts/setup.sh); SETUP=no leaves the system alone.

@@ -1,11 +1,11 @@
 /* bench_calibrate.c - what calibration costs: 100 heads x 10,000 samples x 100 classes of float32 logits, 400 MB, 1e8
- * exponentials a pass.
+ * exponentials per pass.
  *
- *     bench_calibrate [N M C [threads [bayes]]]        one JSON line a figure
+ *     bench_calibrate [N M C [threads [bayes]]]        one JSON line per figure
  *
- * Beside newton (and bayes, with a fifth argument) stand, from the same run: reading the logits once, the least a pass
- * can cost; and one pass of the same sums written plainly with the C library's exp on one thread, timed on a tenth of
- * the samples. Wall time is the best of three, CPU time that run's, so that a busy machine shows. */
+ * Printed beside newton (and bayes, with a fifth argument), from the same run: reading the logits once, the least that
+ * a pass can cost; and one pass of the same sums with the C library's exp on one thread, timed on a tenth of the
+ * samples. Wall time is the best of three, CPU time that of the same run, which shows a busy machine. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-MOST = 4.0  # what is asked
+MOST = 4.0  # the target
 
 
 def write_labels(path, count, classes):

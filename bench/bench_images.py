@@ -1,9 +1,9 @@
-"""Images a second from JPEG files: vargate beside torchvision's DataLoader, and what streaming costs a training.
+"""Images per second from JPEG files: vargate beside torchvision's DataLoader, and what streaming costs a training.
 
     python bench/bench_images.py build/release/vargate [COUNT [ROUNDS]]
 
 Needs Pillow, torch and torchvision. COUNT (800) JPEG files of 500 x 375 pixels become 64 x 64. The programs take turns,
-ROUNDS (3) times, and the best of each counts, because other work on the machine disturbs either. One JSON line a
+ROUNDS (3) times, and the best of each counts, because other work on the machine disturbs both. One JSON line per
 figure; the second line also compares processor time, which other work does not change.
 """
 
@@ -57,7 +57,7 @@ def timed(work):
 
 
 def ours(program, folder):
-    """Every image decoded once, by one thread a core, and counted in histograms."""
+    """Every image decoded once, by one thread per core, and counted in histograms."""
     settings = ["resize=64", "channels=3", "in_memory=no"]
     command = [program, "data", "info", f"path:{folder}"] + [word for s in settings for word in ("--set", s)]
     subprocess.run(command, check=True, capture_output=True)
@@ -72,7 +72,7 @@ def theirs(datasets, transforms, folder):
 
 
 def training(program, folder, in_memory):
-    """Images a second of the best epoch after the first."""
+    """Images per second of the best epoch after the first."""
     with tempfile.TemporaryDirectory() as run:
         settings = [f"dataset=path:{folder}", "resize=64", "channels=3", "ood=[]", "network=cnn-32-128", "heads=10"]
         settings += ["epochs=4", "batch=64", f"in_memory={in_memory}"]

@@ -1,12 +1,12 @@
 /* bench_train.c - training and MC-dropout prediction of the paper's CNN on the CPU, beside OpenBLAS's sgemm and, where
  * a Python with PyTorch is named by VARGATE_PEER_PYTHON, PyTorch in the same run (bench/peers/train_torch.py). One JSON
- * line a figure.
+ * line per figure.
  *
  *     bench_train [--steps S] [--threads T] [--images N] [--quick]
  *
  * A training image costs 190 MFLOP: convolutions and the 2048 x 2048 layer, forward and both gradients (no data
  * gradient for the first convolution). "share of sgemm" compares images/s x that with the rate of a 2048^3 float32
- * product; it passes 1 where the convolutions need fewer multiplications than their definition
+ * product; it exceeds 1 where the convolutions need fewer multiplications than their definition
  * (docs/design/training-engine.md). */
 #include <dlfcn.h>
 #include <math.h>
@@ -137,7 +137,7 @@ static vg_status train(size_t heads, int bfloat16, noise *data) {
     return vg_train(&result, &options);
 }
 
-/* 100 stochastic passes of the network just trained, the deterministic part once an image. */
+/* 100 stochastic passes of the network just trained, the deterministic part once per image. */
 static vg_status predict(int bfloat16, double *rate) {
     char path[256];
     vg_predictor *predictor;

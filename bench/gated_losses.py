@@ -4,7 +4,7 @@
     python3 bench/gated_losses.py --recipe quickstart --set network=cnn-32-256 --set rate=1e-3 --out runs/losses
 
 For each number of heads, loss and seed it trains a network and evaluates its test set and an out-of-distribution set
-with the program `vargate`; runs that are there are not trained again. A network with the gated loss predicts by its
+with the program `vargate`; existing runs are not trained again. A network with the gated loss predicts by its
 gated members (Q), the others by their members.
 """
 

@@ -1,4 +1,4 @@
-"""Temperature scaling as it is usually done in PyTorch, for bench_calibrate's figure: one LBFGS fit of log T a head.
+"""Temperature scaling as it is usually done in PyTorch, for bench_calibrate's figure: one LBFGS fit of log T per head.
 
 python bench/peer_calibrate.py [N HEADS C [threads]]        one JSON line; pass_s and fit_s are per head
 """

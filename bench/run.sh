@@ -2,7 +2,7 @@
 # run.sh BUILD - every benchmark of a build folder, with its peers, in one run: JSON lines on stdout, a table on stderr
 # at the end. The lines are kept in BUILD/bench.jsonl. README.md beside this file says what is measured.
 #
-#   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
+#   BENCH_DIVIDE=20     a twentieth of the samples: to see that everything works; the figures are not meaningful
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
 #   BENCH_THREADS=2
 #   BENCH_ONLY=score    scoring alone (score, evaluate, grid, peers, sets, others, python: comma list)
@@ -127,7 +127,7 @@ if wanted others; then
     done
 fi
 
-# The Python package, beside what one would otherwise call from PyPI.
+# The Python package, beside other packages of PyPI.
 if wanted python && [ -n "$python" ]; then
     BENCH_PYTHON=$python BENCH_DIVIDE=$divide BENCH_THREADS=$threads keep sh "$here/python/run.sh"
 fi

@@ -140,7 +140,7 @@ if(backend IN_LIST VG_MODULES)
       list(APPEND VG_LIBS_backend stdc++)
       list(APPEND VG_PC_LIBS -lstdc++)
     endif()
-  else() # src/backend/cpu has products of its own
+  else() # src/backend/cpu has matrix products of its own
     vg_missing(oneDNN libdnnl-dev "training in bfloat16 on the CPU, and faster")
   endif()
   # Threads: OpenMP's, the same as oneDNN's. In wheels, which must need no other library, and where the compiler knows

@@ -1,4 +1,4 @@
-# src/<module>/ -> one set of object files a module, compiled once -> libvargate.a and libvargate.so.
+# src/<module>/ -> one set of object files per module, compiled once -> libvargate.a and libvargate.so.
 # Device code (src/<module>/cuda) is added where CUDA was found (cmake/Cuda.cmake).
 #
 # Optional accelerators: folders of kernels for one kind of processor or for the shapes of one network. A folder that is
@@ -24,7 +24,7 @@ set(VG_LIBS Threads::Threads m)
 foreach(module ${VG_MODULES})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.c)
   list(FILTER sources EXCLUDE REGEX "/cuda/")
-  if(VG_DNNL_LIBRARY AND VG_DNNL_INCLUDE) # one engine of products a build (src/backend/cpu/cpu_engine.h)
+  if(VG_DNNL_LIBRARY AND VG_DNNL_INCLUDE) # one engine for matrix products per build (src/backend/cpu/cpu_engine.h)
     list(FILTER sources EXCLUDE REGEX "/cpu/cpu_gemm[^/]*[.]c$")
   else()
     list(FILTER sources EXCLUDE REGEX "/cpu/cpu_dnnl[^/]*[.]c$")
@@ -39,7 +39,7 @@ foreach(module ${VG_MODULES})
   target_include_directories(vargate-${module} PRIVATE ${module_include} ${VG_INCLUDE_${module}})
   target_compile_definitions(vargate-${module} PRIVATE VG_VERSION="${PROJECT_VERSION}" ${VG_DEFS_${module}})
   target_compile_options(vargate-${module} PRIVATE ${VG_OPTIONS_${module}})
-  # Only what headers and flags ask for; linking is the whole library's affair.
+  # Only what headers and flags need; the whole library is linked below.
   target_link_libraries(vargate-${module} PRIVATE Threads::Threads ${VG_LIBS_${module}})
   if(VG_HAVE_CUDA)
     target_compile_definitions(vargate-${module} PRIVATE VG_HAVE_CUDA)

@@ -6,8 +6,6 @@ file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 if(VG_PROGRAM AND cli_sources)
   add_executable(vargate-cli ${cli_sources})
   set_target_properties(vargate-cli PROPERTIES OUTPUT_NAME vargate LINKER_LANGUAGE C)
-  # src: only until every command has moved to src/workflow; tests/project/check_includes.sh lists the files that may
-  # use it.
   target_include_directories(vargate-cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)
   target_link_libraries(vargate-cli PRIVATE vargate PkgConfig::jansson Threads::Threads m)
 endif()

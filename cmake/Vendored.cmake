@@ -27,7 +27,7 @@ vg_vendored(jansson jansson 2.14 *.c HAVE_UNISTD_H HAVE_SYS_TIME_H HAVE_SYS_TYPE
 vg_vendored(yaml-0.1 libyaml 0.2.5 *.c YAML_VERSION_MAJOR=0 YAML_VERSION_MINOR=2 YAML_VERSION_PATCH=5
   YAML_VERSION_STRING="0.2.5")
 # The readers of images, without the writers. libpng's plain C filters; libjpeg-turbo's plain C transforms, which give
-# the same pixels as its assembly; its wrappers include the other sources once for 8, 12 and 16 bits a sample.
+# the same pixels as its assembly; its wrappers include the other sources once for 8, 12 and 16 bits per sample.
 vg_vendored(libpng libpng 1.6.58 *.c PNG_ARM_NEON_OPT=0 PNG_INTEL_SSE_OPT=0)
 vg_vendored(libjpeg libjpeg-turbo 3.1.3 "wrapper/*.c;jaricom.c;jcomapi.c;jdapimin.c;jdarith.c;jdatasrc.c;jdhuff.c;\
 jdinput.c;jdlhuff.c;jdmarker.c;jdmaster.c;jdphuff.c;jerror.c;jmemmgr.c;jmemnobs.c")

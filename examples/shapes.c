@@ -1,14 +1,14 @@
 /* shapes.c - draws a folder of JPEG files for docs/your-images.md: circles, squares and triangles of many sizes.
  *
  *     cc -O2 examples/shapes.c -o shapes -ljpeg -lm
- *     ./shapes photos [PER_CLASS [SIDE]]      # 300 training images a class, about 240 pixels a side
+ *     ./shapes photos [PER_CLASS [SIDE]]      # 300 training images per class, about 240 pixels per side
  *
- *     photos/train/CLASS/0000.jpg    PER_CLASS images a class
+ *     photos/train/CLASS/0000.jpg    PER_CLASS images per class
  *     photos/test/CLASS/0000.jpg     a third as many
  *     photos/new/0000.jpg            as many, without labels: shapes of the three classes, and every fifth a cross
  *
- * Some circles are nearly square and some squares nearly round, and the light of some is poor, so that there is
- * something to be uncertain about. */
+ * Some circles are nearly square and some squares nearly round, and the light of some is poor, so that some
+ * images are ambiguous. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     vg_score_result *scores;
     train.recipe = &recipe;
     train.folder = run;
-    train.resume = 1; /* called again, it goes on where it was stopped */
+    train.resume = 1; /* called again, it continues where it was stopped */
     predict.runs = &run;
     predict.run_count = 1;
     predict.output = predictions;

@@ -1,5 +1,5 @@
 /* replay.c - main() for a fuzz target where libFuzzer is not: feeds it each file named, or each file of each folder
- * named. An empty folder or none is a failure, so that a corpus cannot go missing unseen. */
+ * named. An empty folder or none is a failure, so that a missing corpus is noticed. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench.sh BUILD - runs the benchmarks of a build folder: bench/run.sh BUILD where there is one, else each bench_*
-# program. One JSON line a figure on stdout.
+# program. One JSON line per figure on stdout.
 set -u
 build=${1:?build folder}
 if [ -f bench/run.sh ]; then

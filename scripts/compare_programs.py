@@ -59,7 +59,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
 
 
 def logits(rng: np.random.Generator, n: int, m: int, c: int, labels: np.ndarray) -> np.ndarray:
-    """Members that know the label more or less, and differ more or less."""
+    """Members that predict the label more or less well, and differ more or less."""
     common = rng.normal(size=(n, 1, c)) * rng.uniform(0.2, 3)
     common[np.arange(n), 0, labels] += rng.uniform(0, 5)
     return (common + rng.normal(size=(n, m, c)) * rng.choice([1e-4, 0.1, 1])).astype(np.float32)
@@ -165,7 +165,7 @@ class Case:
         return ["decide", "--stdin-jsonl", "-k", str(self.random.choice([0.5, 1, 2]))]
 
     def recipe(self) -> list[str]:
-        """A small network on small images that can be told apart, and the settings of its training."""
+        """A small network on small images of distinct classes, and the settings of its training."""
         rng = np.random.default_rng(7)
         patterns = rng.random((3, 16, 16, 1)) * 200
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # format.sh [FILE...] - formats the sources, or only the files named: C and CUDA with clang-format, Python with ruff,
 # TypeScript and JavaScript with prettier; lines of at most 120 columns. Comments keep their lines (.clang-format), so
-# tables and byte layouts stay legible. A tool that is missing is named and the others go on; exit status 1 then.
+# tables and byte layouts stay legible. A missing tool is named, the others run, and the exit status is 1.
 #
 # Formatting web/ changes the digest that the report's template records: run `npm run build` in web/ afterwards.
 set -u

@@ -19,7 +19,7 @@ for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
         left=$((end - begin))
         [ $left -ge 5 ] || { echo "gpu_sanitize: $tool $test: no time left" && status=1 && continue; }
         log=$build/sanitize-$tool-$test.log
-        # A test asks for more memory than there is: the refusal is no error.
+        # A test requests more memory than there is: that failed allocation is no error.
         flags=
         [ $tool != memcheck ] || flags='--report-api-errors no'
         # Cases on the CPU have no kernels and are slow under the tool.

@@ -24,8 +24,8 @@ LEFT_OUT = 5e-8
 
 
 def chain():
-    """The products from the first power to the last of ALWAYS, as a macro; those that nothing is made of are only added
-    up."""
+    """The products from the first power to the last of ALWAYS, as a macro; those without further products are only
+    added up."""
     used = {n for pair in FACTORS.values() for n in pair} | {ALWAYS[-1]}
     lines = [
         f"{'POWER' if n in used else 'PRODUCT'}({i}, {n}, {FACTORS[n][0]}, {FACTORS[n][1]})"

@@ -95,9 +95,9 @@ def copy_pages(folder: Path) -> None:
 
 
 def home(folder: Path) -> None:
-    """README.md, with a line that leads to the start."""
+    """README.md, with a line that leads to the pictures of the measures."""
     text = relink(page_text("README.md"), "README.md", "index.md")
-    lines = "Ten minutes: [start](start.md). What each measure sees: [pictures](pictures.md).\n\n"
+    lines = "What each measure responds to: [pictures](pictures.md).\n\n"
     (folder / "index.md").write_text(text.replace("## Two commands", lines + "## Two commands", 1))
 
 
@@ -274,9 +274,9 @@ def pictures(folder: Path) -> None:
     p = np.stack([np.stack([first, 1 - first], 1), np.stack([second, 1 - second], 1)], 1)
     scores = vargate.score(p, k=(1,), measures=",".join(MEASURES))
     out = [
-        "# What each measure sees\n\nTwo members, two classes: to the right the probability that member 1 gives the "
-        "first class, upwards that of member 2. On the diagonal they agree; in the upper left and lower right corners "
-        "each is sure of another class. Bright is a large value. Computed by the library itself; "
+        "# What each measure responds to\n\nTwo members, two classes: to the right the probability that member 1 gives "
+        "the first class, upwards that of member 2. On the diagonal they agree; in the upper left and lower right "
+        "corners each is sure of another class. Bright is a large value. Computed by the library itself; "
         "[Definitions](measures.md) has the conventions.\n"
     ]
     for name, (title, latex, meaning) in MEASURES.items():

@@ -1,5 +1,5 @@
-/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line a figure; bench/gpu.sh adds PyTorch's
- * figures.
+/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line per figure; bench/gpu.sh adds
+ * PyTorch's figures.
  *
  *     bench_gpu --what train   [--network wrn-28-10] [--heads 100] [--batch 128] [--steps 60] [--epochs 5]
  *                              [--compute bfloat16] [--augment 1]
@@ -253,7 +253,7 @@ static int bench_train(const request *q) {
 
 /* --- prediction */
 
-/* (image, pass) rows a second with the given number of rows at once; negative: failed. */
+/* (image, pass) rows per second with the given number of rows at once; negative: failed. */
 static double predict(const request *q, size_t rows, char device[256]) {
     char folder[256], path[512];
     vg_predictor *predictor;

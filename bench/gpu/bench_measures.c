@@ -1,4 +1,4 @@
-/* bench_measures.c - the speed of scoring on a GPU: one JSON line a figure.
+/* bench_measures.c - the speed of scoring on a GPU: one JSON line per figure.
  *
  *     bench_measures [--n 10000] [--m 100] [--runs 20] [--classes 10,100]
  *

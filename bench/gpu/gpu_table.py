@@ -1,8 +1,7 @@
 """The table of bench/gpu.sh from its JSON lines: python gpu_table.py gpu.jsonl [--markdown]
 
-The newest line of each figure counts. A peer's best variant is what a ratio is taken with; all variants are listed
-below it, each with its own ratio. Prediction is asked of PyTorch at the batch of training, 128; its best batch is
-listed as well.
+The newest line of each figure counts. Ratios are taken with a peer's best variant; all variants are listed below it,
+each with its own ratio. PyTorch predicts at the batch of training, 128; its best batch is listed as well.
 """
 
 import json
@@ -60,7 +59,7 @@ def rows(ours, theirs):
         for name in sorted(key for key in ours if key == what or key.startswith(what + ", ")):
             value = ours[name]["value"]
             ratio = None if best is None else value / best if more else best / value
-            # what is asked is asked of figures from the device itself, without augmentation
+            # targets are for figures from the device itself, without augmentation
             goal = asked if name == what or name.endswith(", device") else None
             verdict = "" if goal is None or ratio is None else "met" if ratio >= goal else "missed"
             yield name, unit, value, best, variant, ratio, f">= {goal:g}" if goal else "", verdict

@@ -2,7 +2,7 @@
 in processes of their own.
 
 Every peer has variants. `--variants a,b` runs each in a subprocess bounded by `--timeout`, so that one that compiles
-for too long or fails takes nothing else along; `--variant a` runs one here.
+for too long or fails does not stop the others; `--variant a` runs one here.
 """
 
 import argparse
@@ -56,7 +56,7 @@ class WideResNet(nn.Module):
         self.heads = nn.Linear(channels, outputs)
         for module in self.modules():
             if isinstance(module, nn.BatchNorm2d):
-                module.num_batches_tracked = None  # a counter nobody reads, a kernel a layer
+                module.num_batches_tracked = None  # an unused counter that would cost a kernel per layer
 
     def forward(self, x):
         x = F.relu(self.norm(self.blocks(self.conv1(x))))

@@ -1,5 +1,5 @@
 /* bench_hopper.c - times the Hopper kernels for 3x3 convolutions (src/backend/cuda/hopper) and the best of cuDNN's
- * engines at the sizes of WRN-28-10, batch 128, in bfloat16. One JSON line a figure:
+ * engines at the sizes of WRN-28-10, batch 128, in bfloat16. One JSON line per figure:
  *
  *     bench_hopper
  *     {"bench": "hopper", "layer": "forward 32x32 160 to 160", "us": ..., "tflops": ..., "cudnn_us": ..., ...}

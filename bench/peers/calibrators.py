@@ -2,7 +2,7 @@
 
     build/python-venv/bin/python bench/peers/calibrators.py [--samples N] [--classes C]
 
-Prints one JSON line a method: CPU seconds of ours and of the peer (best of three), and the NLL that both reach on the
+Prints one JSON line per method: CPU seconds of ours and of the peer (best of three), and the NLL that both reach on the
 samples they were fitted to. The time of ours is that of the fit alone (folds=0), probabilities of one member in, the
 map out; the figures before and after are part of it.
 """

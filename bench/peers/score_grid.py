@@ -3,10 +3,10 @@
     VARGATE_LIBRARY=build/release/libvargate.so PYTHONPATH=python python score_grid.py [--megabytes 200] [--threads 2]
         [--device cuda]
 
-One JSON line a point on stdout, one table at the end on stderr. Ours, PyTorch's two plain forms (entr, xlogy; the
+One JSON line per point on stdout, one table at the end on stderr. Ours, PyTorch's two plain forms (entr, xlogy; the
 faster one counts) and one sum over the array take turns, and of each the fastest run counts, so that other work on the
-machine hurts all alike; cpu_* are CPU times over the threads, for machines that are not quiet. Rows are uniform on the
-simplex. --kinds all adds logits, float64, float16 and bfloat16, for which PyTorch is not timed. With --device cuda
+machine affects all alike; cpu_* are CPU times over the threads, for machines that are not quiet. Rows are uniform on
+the simplex. --kinds all adds logits, float64, float16 and bfloat16, for which PyTorch is not timed. With --device cuda
 predictions and results lie in the GPU's memory, and at five members PyTorch computes everything as well, over all pairs
 of members, plain and compiled.
 """

@@ -1,11 +1,11 @@
 """All measures in NumPy as a careful user writes them: EPCE and EPKL in O(M C), EPJS one diagonal of pairs at a time.
 
-    diagonals           on the array as it lies, logarithm in place
+    diagonals           on the array as it is, logarithm in place
     diagonals, tuned    members moved to the front, so that both halves of a diagonal are contiguous, and every buffer
                         reused
     diagonals, pool     the tuned form, samples cut in two and run in a thread pool
 
-NumPy's elementwise functions run on one thread, but release the interpreter lock, which makes the pool worth while.
+NumPy's elementwise functions run on one thread, but release the interpreter lock, so that the pool is faster.
 """
 
 from concurrent.futures import ThreadPoolExecutor

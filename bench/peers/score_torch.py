@@ -111,7 +111,7 @@ def main():
             continue
         try:
             measure("torch", torch.__version__, name, scorer(pair_sum), chunks, p, args)
-        except Exception as error:  # a compiler that is not there must not take the other forms along
+        except Exception as error:  # a missing compiler must not stop the other forms
             if not name.startswith("compiled"):
                 raise
             print(f"score_torch.py: {name}: {str(error).splitlines()[0]}", file=sys.stderr)

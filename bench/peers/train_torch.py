@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""PyTorch's training and MC-dropout prediction of the paper's CNN on the CPU: the peer of bench_train. One JSON line a
-figure.
+"""PyTorch's training and MC-dropout prediction of the paper's CNN on the CPU: the peer of bench_train. One JSON line
+per figure.
 
 The script restarts itself with the allocator and thread settings that serve PyTorch best here (large malloc thresholds,
 bound threads), uses channels-last for both float32 and bfloat16, and autocast for bfloat16.

@@ -1,10 +1,10 @@
-"""The Python package's speed, one JSON line a figure: its overhead over the C call, and beside what one would otherwise
-call from PyPI.
+"""The Python package's speed, one JSON line per figure: its overhead over the C call, and other packages of PyPI on the
+same work.
 
     python figures.py [--threads 2] [--divide 1] [--c-seconds S]
 
 Every time is the best of several after one to warm up. Values are compared with the peers' before anything is timed;
-`difference` is the largest absolute one. Peers that are not installed are left out, and said so on stderr. --c-seconds
+`difference` is the largest absolute one. Peers that are not installed are left out and named on stderr. --c-seconds
 is what bench_score took for everything at N = 10,000, M = 100, C = 10; without it the C call is timed here, through
 ctypes, into memory touched before.
 """

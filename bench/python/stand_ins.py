@@ -1,4 +1,4 @@
-"""Lets the peers be imported without the half of PyPI that they name but do not use for the figures compared here.
+"""Lets the peers be imported without packages that they import but do not use for the figures compared here.
 
 torch-uncertainty and probly import torchvision, whose released builds do not load beside a CPU-only PyTorch, and
 trainers, plotting and probabilistic programming. A name in ABSENT that is not installed becomes an empty module whose

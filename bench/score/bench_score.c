@@ -1,4 +1,4 @@
-/* bench_score.c - the speed of scoring: one JSON line a figure.
+/* bench_score.c - the speed of scoring: one JSON line per figure.
  *
  *     bench_score [--only everything,epjs,margin,gates,tiers,file] [--threads 2] [--divide 1] [--runs 5]
  *                 [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER]

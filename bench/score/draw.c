@@ -22,7 +22,7 @@ static uint64_t bits_of(uint64_t *state) {
 /* Uniform in (0, 1]. */
 static float uniform(uint64_t *state) { return (float)((bits_of(state) >> 40) + 1) * 0x1p-24f; }
 
-/* Near enough to a standard normal: four uniforms, centred and scaled to variance 1. */
+/* About a standard normal: four uniforms, centred and scaled to variance 1. */
 static float noise(uint64_t *state) {
     uint64_t x = bits_of(state);
     float sum = (float)(x & 0xffff) + (float)(x >> 16 & 0xffff) + (float)(x >> 32 & 0xffff) + (float)(x >> 48);

@@ -155,7 +155,7 @@ typedef struct sum_job {
     volatile float sink;
 } sum_job;
 
-/* Eight sums of four, 128 bytes a turn: far faster than memory whatever the vectors. */
+/* Eight sums of four, 128 bytes per turn: far faster than memory whatever the vectors. */
 static void sum_part(void *context, unsigned thread, unsigned threads) {
     sum_job *job = context;
     size_t blocks = job->count / 32, first = blocks * thread / threads, last = blocks * (thread + 1) / threads;

@@ -1,5 +1,5 @@
-/* pairwise.h - EPJS the direct way, pair by pair, as fast as we know how: what the library's O(M C) form is measured
- * against.
+/* pairwise.h - EPJS computed directly, pair by pair, and tuned by hand: what the library's O(M C) form is compared
+ * with.
  */
 #ifndef BENCH_PAIRWISE_H
 #define BENCH_PAIRWISE_H

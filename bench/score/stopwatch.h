@@ -10,8 +10,8 @@ typedef struct shape {
     unsigned threads;
 } shape;
 
-/* The fastest of several runs: its wall time, and the CPU time of the run that used least. On a busy machine wall time
- * says little and CPU time still something. */
+/* The fastest of several runs: its wall time, and the CPU time of the run that used least. On a busy machine CPU time
+ * is the more reliable of the two. */
 typedef struct timing {
     double ms, cpu_ms;
     int runs;

@@ -1,6 +1,6 @@
 """Ratios and a table from the JSON lines of a benchmark run.
 
-    python table.py LINES.jsonl               one JSON line a ratio on stdout, the table on stderr
+    python table.py LINES.jsonl               one JSON line per ratio on stdout, the table on stderr
     python table.py LINES.jsonl --markdown    the table alone, on stdout
 
 A ratio compares two lines of the same run; "by CPU" is the same ratio of CPU times, of use where the machine was not
