@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "base/names.h"
 #include "formats/arrays.h"
+#include "formats/json_lines.h"
 #include "nn/predictor.h"
 #include "nn/recipe.h"
 #include "nn/trainer.h"
@@ -169,36 +170,23 @@ static vg_status extend_log(vg_training *t, const char *line, size_t length) {
     return VG_OK;
 }
 
-static vg_status take_line(vg_training *t, const char *line) {
-    json_t *j = json_loads(line, 0, NULL);
-    json_int_t epoch = json_integer_value(json_object_get(j, "epoch"));
+static vg_status take_line(void *training, const char *line, json_t *value) {
+    vg_training *t = training;
+    json_int_t epoch = json_integer_value(json_object_get(value, "epoch"));
     size_t length = strlen(line);
-    vg_status status = VG_OK;
-    if (epoch >= 1 && (size_t)epoch <= t->state.epoch && length && line[length - 1] == '\n') {
-        status = extend_log(t, line, length);
-        t->result.last = metrics_of(j);
-        if ((size_t)epoch == t->state.best_epoch)
-            t->result.best = t->result.last;
-    }
-    json_decref(j);
-    return status;
+    if (epoch < 1 || (size_t)epoch > t->state.epoch || !length || line[length - 1] != '\n')
+        return VG_OK;
+    t->result.last = metrics_of(value);
+    if ((size_t)epoch == t->state.best_epoch)
+        t->result.best = t->result.last;
+    return extend_log(t, line, length);
 }
 
 /* The lines of metrics.jsonl up to the checkpoint's epoch. */
 static vg_status read_log(vg_training *t) {
     char path[4096];
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return errno == ENOENT ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
-    char *line = NULL; /* of any length: k has a number for every class */
-    size_t room = 0;
-    vg_status status = VG_OK;
-    while (status == VG_OK && getline(&line, &room, file) > 0)
-        status = take_line(t, line);
-    free(line);
-    fclose(file);
-    return status;
+    return vg_json_lines__read(path, take_line, t);
 }
 
 vg_status vg_train__rewrite(vg_training *t, const char *name, vg_status (*change)(vg_training *t)) {

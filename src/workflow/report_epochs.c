@@ -4,10 +4,11 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "formats/json_lines.h"
 #include "workflow/report_files.h"
 
 static double number(const json_t *line, const char *key, const char *other) {
@@ -53,6 +54,8 @@ typedef struct epoch_list {
     size_t count, room;
     double collapse;
     bool says; /* the file has the key "collapsed" */
+    const char *path;
+    size_t lines; /* read so far */
 } epoch_list;
 
 /* Adds the n-th figure of a mean; one that is not known is left out. */
@@ -130,23 +133,14 @@ static bool add(epoch_list *list, const json_t *line) {
     return true;
 }
 
-static vg_status read_lines(epoch_list *list, FILE *file, const char *path) {
-    size_t room = 0, number_of_line = 0;
-    char *text = NULL;
-    vg_status status = VG_OK;
-    while (status == VG_OK && getline(&text, &room, file) >= 0) {
-        number_of_line++;
-        if (text[strspn(text, " \t\r\n")] == '\0')
-            continue;
-        json_t *line = json_loads(text, 0, NULL);
-        if (!json_is_object(line))
-            status = vg_base__fail(VG_ERR_FORMAT, "%s: line %zu is not a JSON object", path, number_of_line);
-        else if (!add(list, line))
-            status = vg_base__fail(VG_ERR_MEMORY, "out of memory for the epochs");
-        json_decref(line);
-    }
-    free(text);
-    return status;
+static vg_status take_line(void *context, const char *text, json_t *line) {
+    epoch_list *list = context;
+    list->lines++;
+    if (text[strspn(text, " \t\r\n")] == '\0')
+        return VG_OK;
+    if (!json_is_object(line))
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu is not a JSON object", list->path, list->lines);
+    return add(list, line) ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the epochs");
 }
 
 void vg_report_epochs__free(vg_report_epochs *epochs) {
@@ -157,12 +151,10 @@ void vg_report_epochs__free(vg_report_epochs *epochs) {
 }
 
 vg_status vg_report_epochs__read(vg_report_epochs *out, const char *path) {
-    epoch_list list = {.collapse = NAN};
-    FILE *file = fopen(path, "r");
-    if (!file)
+    epoch_list list = {.collapse = NAN, .path = path};
+    if (access(path, R_OK) != 0)
         return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
-    vg_status status = read_lines(&list, file, path);
-    fclose(file);
+    vg_status status = vg_json_lines__read(path, take_line, &list);
     out->items = list.items;
     out->train_accuracy = list.train_accuracy;
     out->count = list.count;

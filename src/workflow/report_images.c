@@ -103,6 +103,10 @@ static char *read_text(const char *path) {
     char *text = file ? malloc(ROOM) : NULL;
     if (text)
         text[fread(text, 1, ROOM - 1, file)] = '\0';
+    if (text && ferror(file)) {
+        free(text);
+        text = NULL;
+    }
     if (file)
         fclose(file);
     return text;

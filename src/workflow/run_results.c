@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/json_lines.h"
 #include "formats/text_file.h"
 #include "nn/recipe.h"
 #include "vargate/formats.h"
@@ -28,21 +29,23 @@ static void put_ood(json_t *results, const char *key, const vg_run *run, const v
     vg_json__put(results, key, sets);
 }
 
-/* The last line of metrics.jsonl. */
-static json_t *last_metrics(const vg_run *run) {
-    char path[VG_RUN_PATH], *line = NULL;
-    size_t room = 0;
-    json_t *last = NULL;
+static vg_status keep_last(void *last, const char *line, json_t *value) {
+    json_t **kept = last;
+    (void)line;
+    json_decref(*kept);
+    *kept = json_incref(value);
+    return VG_OK;
+}
+
+/* The last line of metrics.jsonl; an empty object where there is none. */
+static vg_status last_metrics(json_t **out, const vg_run *run) {
+    char path[VG_RUN_PATH];
+    *out = NULL;
     vg_run__file(path, run, "metrics.jsonl");
-    FILE *file = fopen(path, "r");
-    while (file && getline(&line, &room, file) > 0) {
-        json_decref(last);
-        last = json_loads(line, 0, NULL);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-    return last ? last : json_object();
+    vg_status status = vg_json_lines__read(path, keep_last, out);
+    if (status == VG_OK && !*out)
+        *out = json_object();
+    return status;
 }
 
 static vg_status write_text(const char *path, const char *text) {
@@ -68,6 +71,8 @@ vg_status vg_run__write_evaluation(const vg_evaluation_result *evaluation, const
 vg_status vg_run__write_results(const vg_run *run) {
     const vg_recipe *recipe = &run->recipe;
     char path[VG_RUN_PATH], *text;
+    json_t *training;
+    VG_TRY(last_metrics(&training, run));
     json_t *results = vg_json__document("run");
     vg_json__put_text(results, "recipe", recipe->name);
     vg_json__put_text(results, "version", vg_version());
@@ -80,7 +85,7 @@ vg_status vg_run__write_results(const vg_run *run) {
     put_evaluation(results, "test_gated", run->evaluations[2]);
     put_ood(results, "ood", run, run->comparisons[0]);
     put_ood(results, "ood_calibrated", run, run->comparisons[1]);
-    vg_json__put(results, "training", last_metrics(run));
+    vg_json__put(results, "training", training);
     vg_run__file(path, run, "results.json");
     VG_TRY(vg_json__indented(&text, results));
     vg_status status = write_text(path, text);

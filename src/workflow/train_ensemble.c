@@ -19,6 +19,7 @@
 #include "base/json_text.h"
 #include "data/dataset.h"
 #include "formats/arrays.h"
+#include "formats/json_lines.h"
 #include "formats/text_file.h"
 #include "nn/network.h"
 #include "nn/recipe.h"
@@ -75,27 +76,24 @@ static vg_status write_recipe(const ensemble *e) {
     return status;
 }
 
-/* Adds the lines of one network's metrics.jsonl to `out`, with its number. A network of one member has no figures of
- * an ensemble. */
-static bool add_lines(json_t *out, const char *path, size_t network, bool single) {
+typedef struct network_lines {
+    json_t *out;
+    size_t network;
+    bool single;
+} network_lines;
+
+/* Adds a line of one network's metrics.jsonl, with its number. A network of one member has no figures of an
+ * ensemble. */
+static vg_status add_line(void *context, const char *line, json_t *value) {
     static const char *const of_ensembles[] = {"diversity", "k_sensitivity", "verdict",
                                                "share",     "disagreement",  "collapsed"};
-    char *line = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "r");
-    bool good = true;
-    while (file && good && getline(&line, &room, file) >= 0) {
-        json_t *j = json_loads(line, 0, NULL);
-        for (size_t i = 0; single && i < sizeof of_ensembles / sizeof *of_ensembles; i++)
-            json_object_del(j, of_ensembles[i]);
-        good = !j || (json_object_set_new(j, "network", json_integer((json_int_t)network)) == 0 &&
-                      json_array_append(out, j) == 0);
-        json_decref(j);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-    return good;
+    const network_lines *to = context;
+    (void)line;
+    for (size_t i = 0; to->single && i < sizeof of_ensembles / sizeof *of_ensembles; i++)
+        json_object_del(value, of_ensembles[i]);
+    bool good = !value || (json_object_set_new(value, "network", json_integer((json_int_t)to->network)) == 0 &&
+                           json_array_append(to->out, value) == 0);
+    return good ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
 }
 
 static vg_status write_lines(const char *path, const json_t *lines) {
@@ -118,15 +116,17 @@ static vg_status write_lines(const char *path, const json_t *lines) {
 
 static vg_status write_metrics(const ensemble *e) {
     char path[VG_NETWORK_PATH];
-    json_t *lines = json_array();
-    bool good = lines != NULL;
-    for (size_t i = 0; good && i < e->networks; i++) {
+    network_lines lines = {json_array(), 0, e->options->recipe->ensemble == VG_ENSEMBLE_DEEP};
+    vg_status status = lines.out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
+    for (size_t i = 0; status == VG_OK && i < e->networks; i++) {
+        lines.network = i + 1;
         snprintf(path, sizeof path, "%s/network-%zu/metrics.jsonl", e->options->folder, i + 1);
-        good = add_lines(lines, path, i + 1, e->options->recipe->ensemble == VG_ENSEMBLE_DEEP);
+        status = vg_json_lines__read(path, add_line, &lines);
     }
     snprintf(path, sizeof path, "%s/metrics.jsonl", e->options->folder);
-    vg_status status = good ? write_lines(path, lines) : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
-    json_decref(lines);
+    if (status == VG_OK)
+        status = write_lines(path, lines.out);
+    json_decref(lines.out);
     return status;
 }
 
