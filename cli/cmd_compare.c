@@ -71,7 +71,7 @@ void comparison_print_figures(const vg_compare_result *result) {
 
 static int output(const vg_compare_result *result, const compare_values *own) {
     char *text = NULL;
-    int code = own->output ? output_written(vg_compare_result_save(result, own->output), own->output) : CLI_OK;
+    int code = own->output ? output_written(GUARDED(vg_compare_result_save(result, own->output)), own->output) : CLI_OK;
     if (code != CLI_OK || (own->output && !own->json))
         return code;
     if (own->json)

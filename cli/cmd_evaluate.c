@@ -66,7 +66,7 @@ static int write_each(const evaluate_work *work, const file_list *list) {
         if (code == CLI_OK)
             code = check_output(work, list, output);
         if (code == CLI_OK)
-            code = output_written(vg_evaluation_results_save(&one, 1, 0, output), output);
+            code = output_written(GUARDED(vg_evaluation_results_save(&one, 1, 0, output)), output);
     }
     return code;
 }
@@ -97,7 +97,7 @@ static int show_at(const evaluate_work *work, const file_list *list, const char 
     if (file_list_is_folder(output))
         return write_each(work, list);
     const vg_evaluation_result *const *results = (const vg_evaluation_result *const *)work->results;
-    return output_written(vg_evaluation_results_save(results, work->count, list->several, output), output);
+    return output_written(GUARDED(vg_evaluation_results_save(results, work->count, list->several, output)), output);
 }
 
 /* What -o and what --json ask for; without either, tables. */

@@ -38,7 +38,7 @@ static int show(const ood_values *own, const vg_ood_result *result) {
     char *text = NULL;
     int code = CLI_OK;
     if (own->output)
-        code = output_written(vg_ood_result_save(result, own->output), own->output);
+        code = output_written(GUARDED(vg_ood_result_save(result, own->output)), own->output);
     else if (!own->json)
         print_tables(result);
     if (code == CLI_OK && own->json && !output_is_standard(own->output))

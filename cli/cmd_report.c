@@ -129,7 +129,7 @@ static int compare_inputs(const report_values *own, const score_options *scoring
         code = comparison_make(&result, files, &request, (vg_compare_options)VG_COMPARE_OPTIONS_INIT);
     if (code != CLI_OK)
         return code;
-    code = console_status(vg_compare_result_save(result, page));
+    code = console_status(GUARDED(vg_compare_result_save(result, page)));
     if (code == CLI_OK)
         printf("%s\n", console_text(page));
     vg_compare_result_free(result);

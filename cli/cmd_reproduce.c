@@ -69,7 +69,7 @@ static int show_paper(const char *folder) {
     vg_reproduction *paper;
     int code = console_status(vg_reproduction_read(&paper, folder));
     if (code == CLI_OK)
-        code = console_status(vg_reproduction_save(paper));
+        code = console_status(GUARDED(vg_reproduction_save(paper)));
     if (code == CLI_OK) {
         print_paper(paper);
         console_note("%s/index.html shows the table and the figures; table.md and table.json beside it", folder);

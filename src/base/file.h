@@ -40,6 +40,10 @@ bool vg_file__install_prefix(char *out, size_t room);
  * that name is not noticed here. */
 vg_status vg_file__make_folders(const char *path);
 
+/* Renames a file that another program wrote, after its bytes are on the disk: a power cut leaves the old file of that
+ * name or the whole new one. */
+vg_status vg_file__place(const char *from, const char *to);
+
 /* A file being written beside its final place. Until commit nothing appears under the final name; after a failure,
  * or after abandon, nothing is left behind. A symbolic link is followed: its target is replaced. */
 typedef struct vg_output vg_output;

@@ -1,6 +1,7 @@
-/* file_write.c - files that appear complete or not at all. The bytes go to an unnamed file in the folder of the
- * target (O_TMPFILE), of which a crash leaves no trace; where the system has no such files, to a hidden named one.
- * commit syncs the file, gives it a name beside the target and renames it over the target. */
+/* file_write.c - files that appear complete or not at all. The bytes go to an unnamed file in the folder of the target
+ * (O_TMPFILE), of which a crash leaves no trace; where the system has no such files, to a hidden named one. commit
+ * syncs the file and gives it the name of the target; where a file of that name exists, it gives it a name beside the
+ * target and renames it over the target. A crash between these two steps leaves the file beside. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE */
 #endif
@@ -57,6 +58,18 @@ static vg_status resolve(char target[PATH_ROOM], const char *path) {
     return vg_base__fail(VG_ERR_IO, "%s: too many symbolic links", path);
 }
 
+/* The folder that a path names a file in. False where it does not fit. */
+static bool folder_of(char folder[PATH_ROOM], const char *path) {
+    if (snprintf(folder, PATH_ROOM, "%s", path) >= PATH_ROOM)
+        return false;
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        memcpy(folder, ".", 2);
+    else
+        slash[slash == folder] = '\0';
+    return true;
+}
+
 /* A name in the folder that no other process is likely to use: process, time and a count of attempts. */
 static void temporary_name(char name[PATH_ROOM], const char *folder, unsigned attempt) {
     struct timespec now;
@@ -109,12 +122,7 @@ vg_status vg_output__open(vg_output **out, const char *path) {
     VG_TRY(resolve(target, path));
     if (strlen(target) + 64 > PATH_ROOM)
         return vg_base__fail(VG_ERR_IO, "%.100s...: the path is too long", path);
-    memcpy(folder, target, sizeof folder);
-    char *slash = strrchr(folder, '/');
-    if (!slash)
-        memcpy(folder, ".", 2);
-    else
-        slash[slash == folder] = '\0';
+    folder_of(folder, target);
     vg_output *output;
     VG_TRY(vg_base__zalloc(&output, 1, sizeof *output, "an output file"));
     output->fd = -1;
@@ -171,19 +179,20 @@ vg_status vg_output__patch(vg_output *output, uint64_t offset, const void *bytes
 uint64_t vg_output__position(const vg_output *output) { return output->size; }
 const char *vg_output__path(const vg_output *output) { return output->asked; }
 
-/* Gives the unnamed file its temporary name. */
-static vg_status name_it(vg_output *output) {
+/* Gives the unnamed file its final name, if that is free, else a temporary one. */
+static vg_status name_it(vg_output *output, bool *placed) {
     char from[64], name[PATH_ROOM];
     snprintf(from, sizeof from, "/proc/self/fd/%d", output->fd);
-    int result = -1;
-    for (unsigned attempt = 0; attempt < 100 && result != 0; attempt++) {
+    int result = linkat(AT_FDCWD, from, AT_FDCWD, output->target, AT_SYMLINK_FOLLOW);
+    *placed = result == 0;
+    for (unsigned attempt = 0; attempt < 100 && result != 0 && errno == EEXIST; attempt++) {
         temporary_name(name, output->folder, attempt);
         result = linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
-        if (result != 0 && errno != EEXIST)
-            break;
     }
     if (result != 0)
         return vg_base__fail(VG_ERR_IO, "%s: cannot name the file: %s", output->asked, strerror(errno));
+    if (*placed)
+        return VG_OK;
     output->named = true;
     vg_status status = vg_base__strdup(&output->beside, name);
     if (status != VG_OK)
@@ -191,26 +200,30 @@ static vg_status name_it(vg_output *output) {
     return status;
 }
 
+/* Syncs the names in a folder. A failure is ignored, because the files themselves are complete. */
+static void sync_folder(const char *path) {
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    (void)fsync(folder);
+    close(folder);
+}
+
 static vg_status settle(vg_output *output) {
+    bool placed = false;
     VG_TRY(flush(output));
     if (fsync(output->fd) != 0 && errno != EINVAL)
         return vg_base__fail(VG_ERR_IO, "%s: cannot write to disk: %s", output->asked, strerror(errno));
     if (!output->named)
-        VG_TRY(name_it(output));
+        VG_TRY(name_it(output, &placed));
     int fd = output->fd;
     output->fd = -1;
-    if (close(fd) != 0 && errno != EINTR)
+    if (close(fd) != 0 && errno != EINTR && !placed)
         return vg_base__fail(VG_ERR_IO, "%s: cannot close: %s", output->asked, strerror(errno));
-    if (rename(output->beside, output->target) != 0)
+    if (!placed && rename(output->beside, output->target) != 0)
         return vg_base__fail(VG_ERR_IO, "%s: cannot rename into place: %s", output->asked, strerror(errno));
     output->named = false;
-    int folder =
-        open(output->folder,
-             O_RDONLY | O_CLOEXEC); /* syncs the new name; a failure is ignored, because the file itself is complete */
-    if (folder >= 0) {
-        (void)fsync(folder);
-        close(folder);
-    }
+    sync_folder(output->folder);
     return VG_OK;
 }
 
@@ -247,6 +260,28 @@ vg_status vg_output__scratch(int *fd, const vg_output *output) {
     return VG_OK;
 }
 
+/* Syncs the folder that holds `path`, so that a power cut does not take a new name in it. */
+static void sync_parent(const char *path) {
+    char folder[PATH_ROOM];
+    if (folder_of(folder, path))
+        sync_folder(folder);
+}
+
+vg_status vg_file__place(const char *from, const char *to) {
+    int fd = open(from, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL)) {
+        int error = errno;
+        if (fd >= 0)
+            close(fd);
+        return vg_base__fail(VG_ERR_IO, "%s: cannot write to disk: %s", from, strerror(error));
+    }
+    close(fd);
+    if (rename(from, to) != 0)
+        return vg_base__fail(VG_ERR_IO, "%s: %s", to, strerror(errno));
+    sync_parent(to);
+    return VG_OK;
+}
+
 vg_status vg_file__make_folders(const char *path) {
     char *part;
     size_t length = strlen(path);
@@ -256,8 +291,11 @@ vg_status vg_file__make_folders(const char *path) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
         part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        bool made = mkdir(part, 0777) == 0;
+        if (!made && errno != EEXIST)
             status = vg_base__fail(VG_ERR_IO, "%s: %s", part, strerror(errno));
+        if (made)
+            sync_parent(part);
         part[i] = path[i];
     }
     vg_base__release(part);

@@ -10,6 +10,13 @@
 
 #include "base/base.h"
 
+/* A wait for some time must not end early or late when the time of day is set. */
+#ifdef __linux__
+#define WAITING_CLOCK CLOCK_MONOTONIC
+#else
+#define WAITING_CLOCK CLOCK_REALTIME /* no pthread_condattr_setclock() on macOS */
+#endif
+
 struct vg_pool {
     unsigned threads;   /* workers, the caller included */
     pthread_t *handles; /* threads - 1 */
@@ -87,6 +94,16 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
+static void init_done(pthread_cond_t *done) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+#ifdef __linux__
+    pthread_condattr_setclock(&attributes, WAITING_CLOCK);
+#endif
+    pthread_cond_init(done, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 vg_status vg_pool__new(vg_pool **out, unsigned threads) {
     *out = NULL;
     if (threads == 0)
@@ -95,7 +112,7 @@ vg_status vg_pool__new(vg_pool **out, unsigned threads) {
     VG_TRY(vg_base__zalloc(&pool, 1, sizeof *pool, "a thread pool"));
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    pthread_cond_init(&pool->done, NULL);
+    init_done(&pool->done);
     vg_status status = vg_base__zalloc(&pool->handles, threads, sizeof *pool->handles, "a thread pool");
     for (unsigned w = 1; status == VG_OK && w < threads; w++) {
         starter *start;
@@ -151,7 +168,7 @@ static void wait_for_others(vg_pool *pool) {
             continue;
         }
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(WAITING_CLOCK, &until);
         until.tv_nsec += EVERY_NS;
         if (until.tv_nsec >= 1000000000) {
             until.tv_sec++;

@@ -129,10 +129,7 @@ static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
     if (found->state != VG_DATA_GOOD && move)
         return vg_base__fail(VG_ERR_DATA, "%s: its checksum is not the published one", base);
     VG_TRY(path_in(to, f->folder, base));
-    if (!move)
-        VG_TRY(copy_file(found->path, to));
-    else if (rename(found->path, to) != 0)
-        return vg_base__fail(VG_ERR_IO, "%s: %s", to, strerror(errno));
+    VG_TRY(move ? vg_file__place(found->path, to) : copy_file(found->path, to));
     say(f, "%s: %s", to,
         found->state == VG_DATA_GOOD ? "checksum as published" : "no published checksum to compare with");
     return VG_OK;

@@ -21,7 +21,10 @@ static vg_status fit(vg_k_fit **out, vg_score_input *in, const vg_fit_k_file_opt
 static vg_status save(const vg_k_fit *fit, const vg_fit_k_file_options *own) {
     char *text;
     VG_TRY(vg_k_fit_json(&text, fit, own->one));
-    vg_status status = vg_text_save(own->output, text, strlen(text));
+    vg_status status = vg_job__begin(&own->job, "writing", "files");
+    if (status == VG_OK)
+        status = vg_text_save(own->output, text, strlen(text));
+    vg_job__end(&own->job);
     vg_free(text);
     if (status == VG_OK && own->one)
         vg_job__note(&own->job, "wrote %s: one k for all classes", own->output);

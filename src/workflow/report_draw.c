@@ -71,7 +71,7 @@ static void remove_figures(const vg_page *page, const char *folder, bool all) {
 /* Renames one file into place; one that gnuplot did not draw, or not completely, is removed. */
 static vg_status settle_file(const char *part, const char *path, bool complete) {
     struct stat st;
-    if (complete && stat(part, &st) == 0 && st.st_size > 0 && rename(part, path) == 0)
+    if (complete && stat(part, &st) == 0 && st.st_size > 0 && vg_file__place(part, path) == VG_OK)
         return VG_OK;
     unlink(part);
     return vg_base__fail(VG_ERR_IO, "gnuplot did not draw %s", path);
