@@ -8,6 +8,7 @@
 
 static const char *command_name;
 static bool quiet_mode;
+static bool error_said;
 static int output_error; /* errno of the first failed write to standard output */
 
 void console_set_command(const char *name) { command_name = name; }
@@ -47,6 +48,7 @@ static void say(const char *kind, const char *format, va_list arguments) {
     bool warning = strcmp(kind, "warning: ") == 0, error = strcmp(kind, "error") == 0;
     const char *begin = error ? terminal_begin(stderr, STYLE_BAD) : warning ? terminal_begin(stderr, STYLE_FAIR) : "";
     const char *name = command_name ? command_name : "";
+    error_said = error_said || error;
     int shown = *kind ? (int)strlen(line) : fitting(line, strlen("vargate : ") + strlen(name));
     fprintf(stderr, "%svargate%s%s:%s %s%.*s\n", begin, *name ? " " : "", name, *begin ? terminal_end(stderr) : "",
             error ? "" : kind, shown, line);
@@ -137,7 +139,7 @@ static bool reader_gone(void) {
 int console_finish_output(void) {
     if (console_flush_output() == CLI_OK && output_error == 0)
         return CLI_OK;
-    if (reader_gone())
+    if (error_said || reader_gone()) /* one line says what failed first */
         return CLI_FAILED;
     return console_fail("standard output: %s", output_error ? strerror(output_error) : "write failed");
 }
@@ -173,6 +175,7 @@ void console_catch_signals(void) {
     stop.sa_flags = SA_RESTART;
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
+    console_catch_shrunk_files();
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct sigaction before;
         if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays nohup */
@@ -183,6 +186,11 @@ void console_catch_signals(void) {
 void console_guard(void) { guard_depth = guard_depth + 1; }
 
 void console_unguard(void) { guard_depth = guard_depth - 1; }
+
+vg_status console_unguarded(vg_status status) {
+    console_unguard();
+    return status;
+}
 
 bool console_interrupted(void) { return held_signal != 0; }
 

@@ -48,15 +48,21 @@ void console_print(const char *text);
 void console_lose_output(void);
 /* Flushes standard output and stays silent about failures; console_finish_output tells of them. */
 int console_flush_output(void);
-/* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away). */
+/* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away, and
+ * where another error has been reported). */
 int console_finish_output(void);
 
 /* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while it
  * is guarded (an output file is half-written): then console_interrupted() turns true and the loops leave by themselves.
  */
 void console_catch_signals(void);
+/* SIGBUS of a file that became shorter while it was mapped ends the program with one line; called by the above. */
+void console_catch_shrunk_files(void);
 void console_guard(void);
 void console_unguard(void);
+/* The status of a call that writes a file, during which the program is guarded. */
+#define GUARDED(call) (console_guard(), console_unguarded(call))
+vg_status console_unguarded(vg_status status);
 bool console_interrupted(void);
 /* After cleaning up: dies of the signal that was held back, or returns `code` when there was none. */
 int console_exit_code(int code);

@@ -1,40 +1,100 @@
-/* decision_stdin.c - vargate decide --stdin-jsonl: reads lines, writes each one's answer at once. */
+/* decision_stdin.c - vargate decide --stdin-jsonl: reads lines and writes their answers. Lines that have come together
+ * are answered together, before more is waited for. Memory is bounded by the longest line that is accepted. */
+#include <unistd.h>
+
 #include "cli.h"
 
-enum { LONGEST_LINE = 256 << 20 };
+enum { LONGEST_LINE = 64 << 20, FIRST_ROOM = 1 << 16 };
 
-typedef struct line_counts {
+/* Standard input. bytes[begin] to bytes[end - 1] have been read and not been answered. */
+typedef struct line_reader {
+    char *bytes;
+    size_t room, begin, end;
+    bool ended, skipping; /* skipping: the rest of a line that is too long */
     unsigned long long lines, bad;
-} line_counts;
+} line_reader;
 
-static int answer_line(vg_decision_stream *stream, line_counts *counts, const char *text, size_t length, bool strict) {
+/* Moves what is there to the front, with room for more bytes and a zero behind it, and waits for more. A line that
+ * fills all that is allowed is dropped, and `skipping` is set. */
+static int read_more(line_reader *in) {
+    ssize_t got;
+    if (in->begin > 0)
+        memmove(in->bytes, in->bytes + in->begin, in->end - in->begin);
+    in->end -= in->begin;
+    in->begin = 0;
+    in->skipping = in->skipping || in->end > LONGEST_LINE;
+    in->end = in->skipping ? 0 : in->end;
+    if (in->end + 1 >= in->room) {
+        char *larger = realloc(in->bytes, in->room ? 2 * in->room : FIRST_ROOM);
+        if (!larger)
+            return console_fail_memory("a line of standard input");
+        in->bytes = larger;
+        in->room = in->room ? 2 * in->room : FIRST_ROOM;
+    }
+    do
+        got = read(STDIN_FILENO, in->bytes + in->end, in->room - in->end - 1);
+    while (got < 0 && errno == EINTR);
+    in->ended = got == 0;
+    in->end += got > 0 ? (size_t)got : 0;
+    return got < 0 ? console_fail("standard input: %s", strerror(errno)) : CLI_OK;
+}
+
+/* The next line, without its end and with a zero behind it; *text NULL at the end. */
+static int next_line(line_reader *in, char **text, size_t *length) {
+    size_t searched = 0; /* bytes of the line that hold no end */
+    for (*text = NULL;;) {
+        char *start = in->bytes ? in->bytes + in->begin : NULL;
+        size_t there = in->end - in->begin;
+        char *newline = there > searched ? memchr(start + searched, '\n', there - searched) : NULL;
+        if (newline || (in->ended && (there > 0 || in->skipping))) {
+            *text = start;
+            *length = newline ? (size_t)(newline - start) : there;
+            start[*length] = '\0';
+            in->begin += *length + (newline != NULL);
+            return CLI_OK;
+        }
+        if (in->ended)
+            return CLI_OK;
+        int code = console_flush_output();
+        if (code == CLI_OK)
+            code = read_more(in);
+        if (code != CLI_OK)
+            return code;
+        searched = in->skipping ? 0 : there;
+    }
+}
+
+static int answer_line(vg_decision_stream *stream, line_reader *in, const char *text, size_t length, bool strict) {
     const char *answer;
     size_t answer_length;
-    vg_status status = vg_decision_stream_line(stream, text, length, &answer, &answer_length);
-    counts->lines++;
-    counts->bad += status == VG_ERR_DATA;
+    bool too_long = in->skipping || length > LONGEST_LINE;
+    in->skipping = false;
+    in->lines++;
+    if (too_long && strict)
+        return console_fail("line %llu: longer than %d MB", in->lines, LONGEST_LINE >> 20);
+    if (too_long)
+        printf("{\"id\":null,\"error\":\"longer than %d MB\"}\n", LONGEST_LINE >> 20);
+    vg_status status = too_long ? VG_ERR_DATA : vg_decision_stream_line(stream, text, length, &answer, &answer_length);
+    in->bad += status == VG_ERR_DATA;
     if (status != VG_OK && (strict || status != VG_ERR_DATA))
         return console_fail_library();
-    fwrite(answer, 1, answer_length, stdout);
-    return answer_length > 0 ? console_flush_output() : CLI_OK;
+    if (!too_long)
+        fwrite(answer, 1, answer_length, stdout);
+    return CLI_OK;
 }
 
 int decision_stdin_run(vg_decision_stream *stream, bool strict) {
-    line_counts counts = {0, 0};
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length = 0;
-    int code = CLI_OK;
-    while (code == CLI_OK && (length = getline(&line, &room, stdin)) > 0) {
-        length -= line[length - 1] == '\n';
-        line[length] = '\0';
-        code = length > LONGEST_LINE ? console_fail("standard input: a line is longer than %d MB", LONGEST_LINE >> 20)
-                                     : answer_line(stream, &counts, line, (size_t)length, strict);
+    line_reader in = {.bytes = NULL};
+    char *text = NULL;
+    size_t length = 0;
+    int code = next_line(&in, &text, &length);
+    while (code == CLI_OK && text) {
+        code = answer_line(stream, &in, text, length, strict);
+        if (code == CLI_OK)
+            code = next_line(&in, &text, &length);
     }
-    if (code == CLI_OK && !feof(stdin))
-        code = console_fail("standard input: %s", strerror(errno));
-    if (counts.bad > 0 && !strict)
-        console_note("%llu of %llu line%s could not be decided", counts.bad, counts.lines, plural(counts.lines));
-    free(line);
+    if (in.bad > 0 && !strict)
+        console_note("%llu of %llu line%s could not be decided", in.bad, in.lines, plural(in.lines));
+    free(in.bytes);
     return code;
 }

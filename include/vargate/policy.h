@@ -82,7 +82,7 @@ typedef struct vg_decide_options {
     size_t pictures;
 } vg_decide_options;
 #define VG_DECIDE_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL, NAN, NULL, 20}
+    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL, NAN, NULL, 20 }
 
 /* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
 typedef struct vg_decide_result {
@@ -131,7 +131,8 @@ VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *pol
 VG_API void vg_decision_stream_free(vg_decision_stream *stream);
 /* Decides for one line: `length` bytes without the newline, line[length] = 0. *answer is borrowed until the next call,
  * "" for a blank line. A line that cannot be decided is answered by {"id": ..., "error": ...}, the call then returns
- * VG_ERR_DATA, and the message has the line's number; the stream can go on. */
+ * VG_ERR_DATA, and the message has the line's number; the stream can go on. VG_ERR_MEMORY: no answer; the
+ * same line may be given again. */
 VG_API vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length,
                                          const char **answer, size_t *answer_length);
 

@@ -86,8 +86,10 @@ static cached_scorer *find_scorer(vg_decision_stream *s) {
         oldest = entry->used < oldest->used ? entry : oldest;
     }
     drop_scorer(oldest);
-    if (make_scorer(s, oldest) == VG_OK)
+    vg_status status = make_scorer(s, oldest);
+    if (status == VG_OK)
         return oldest;
+    line->no_memory = status == VG_ERR_MEMORY;
     snprintf(line->error, sizeof line->error, "%s", vg_error_message());
     return NULL;
 }
@@ -95,7 +97,9 @@ static cached_scorer *find_scorer(vg_decision_stream *s) {
 /* A scorer counts its samples over the whole stream; the message for a bad line comes from scoring it alone. */
 static void explain_failure(vg_decision_stream *s, cached_scorer *entry, const vg_predictions *view) {
     vg_score_options options = line_options(s, entry->logits);
-    if (vg_score(&entry->block, NULL, view, &options) == VG_OK)
+    vg_status status = vg_score(&entry->block, NULL, view, &options);
+    s->line.no_memory = status == VG_ERR_MEMORY;
+    if (status == VG_OK)
         snprintf(s->line.error, sizeof s->line.error, "cannot be scored");
     else
         snprintf(s->line.error, sizeof s->line.error, "%s", vg_error_message());
@@ -132,7 +136,13 @@ static cached_scorer *score_line(vg_decision_stream *s) {
     if (!entry)
         return NULL;
     vg_predictions view = vg_predictions_f64(line->values, 1, line->m, line->c);
-    if (vg_scorer_feed(entry->scorer, &entry->block, &view, NULL) != VG_OK) {
+    vg_status status = vg_scorer_feed(entry->scorer, &entry->block, &view, NULL);
+    if (status == VG_ERR_MEMORY) {
+        snprintf(line->error, sizeof line->error, "%s", vg_error_message());
+        line->no_memory = true;
+        return NULL;
+    }
+    if (status != VG_OK) {
         explain_failure(s, entry, &view);
         return NULL;
     }
@@ -266,6 +276,8 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
     bool readable = vg_stream_line__read(&s->line, line, length);
     const cached_scorer *entry = readable && !s->sets.sets ? score_line(s) : NULL;
     bool answered = readable && s->sets.sets ? put_sets(s) : entry != NULL;
+    if (!answered && (s->line.no_memory || !s->line.id))
+        return vg_base__fail(VG_ERR_MEMORY, "line %llu: %s", s->lines, s->line.error);
     if (!answered)
         status = vg_base__fail(VG_ERR_DATA, "line %llu (id %s): %s", s->lines, s->line.id, s->line.error);
     if (!(entry ? put_decision(s, entry) : answered || put_error(s)))

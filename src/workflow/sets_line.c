@@ -74,7 +74,9 @@ char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
     if (l->map && !vg_stream_line__map(from, l->map))
         return NULL;
     vg_sets__read_logits(l->sets, from->logits);
-    if (vg_sets__feed(l->sets, &l->places, &view, NULL, NULL) != VG_OK) {
+    vg_status status = vg_sets__feed(l->sets, &l->places, &view, NULL, NULL);
+    if (status != VG_OK) {
+        from->no_memory = status == VG_ERR_MEMORY;
         explain(from, l->sets, &view, l->places.value);
         return NULL;
     }
@@ -90,6 +92,7 @@ char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
     if (text && asprintf(&out, ",%s\n", text + 1) < 0)
         out = NULL;
     free(text);
+    from->no_memory = !out;
     if (!out)
         snprintf(from->error, sizeof from->error, "out of memory for the answer");
     return out;

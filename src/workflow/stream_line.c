@@ -20,6 +20,11 @@ static bool fail(vg_stream_line *line, const char *text) {
     return false;
 }
 
+static bool fail_memory(vg_stream_line *line) {
+    line->no_memory = true;
+    return fail(line, "out of memory");
+}
+
 static bool set_id(vg_stream_line *line, const char *text, size_t length) {
     if (length + 1 > line->id_room) {
         char *id = realloc(line->id, length + 64);
@@ -236,7 +241,7 @@ static bool take_row(vg_stream_line *line, const json_t *row, size_t member, con
     }
     line->c = c;
     if (!make_room(line, (member + 1) * c))
-        return fail(line, "out of memory");
+        return fail_memory(line);
     for (size_t i = 0; i < c; i++) {
         const json_t *value = json_array_get(row, i);
         if (!json_is_number(value)) {
@@ -270,11 +275,11 @@ static bool take_answers(vg_stream_line *line, const json_t *object) {
     char why[160] = "";
     vg_answers__clear(&line->answers);
     if (vg_answers__add(&line->answers, object, why) != VG_OK)
-        return fail(line, *why ? why : "out of memory");
+        return *why ? fail(line, why) : fail_memory(line);
     line->m = line->answers.members;
     line->c = line->answers.tokens.count + 1;
     if (!make_room(line, line->m * line->c))
-        return fail(line, "out of memory");
+        return fail_memory(line);
     vg_answers__fill(&line->answers, line->values);
     line->logits = false;
     line->answered = true;
@@ -286,7 +291,7 @@ static bool take_object(vg_stream_line *line, const json_t *object) {
     if (!json_is_object(object))
         return fail(line, "not a JSON object");
     if (!take_id(line, json_object_get(object, "id")))
-        return fail(line, "out of memory");
+        return fail_memory(line);
     if (p && z)
         return fail(line, "both \"p\" and \"z\"; give one");
     if (!p && !z && vg_answers__has(object))
@@ -301,6 +306,7 @@ static bool read_full(vg_stream_line *line, const char *text, size_t length) {
     json_error_t error;
     json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!object) {
+        line->no_memory = json_error_code(&error) == json_error_out_of_memory;
         snprintf(line->error, sizeof line->error, "not JSON at byte %d: %.180s", error.position, error.text);
         return false;
     }
@@ -311,11 +317,11 @@ static bool read_full(vg_stream_line *line, const char *text, size_t length) {
 
 bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length) {
     line->error[0] = '\0';
-    line->answered = false;
+    line->no_memory = line->answered = false;
     if (strlen(text) == length && read_fast(line, text))
         return true;
     if (!set_id(line, "null", 4))
-        return fail(line, "out of memory");
+        return fail_memory(line);
     return read_full(line, text, length);
 }
 
@@ -328,7 +334,9 @@ void vg_stream_line__free(vg_stream_line *line) {
 
 bool vg_stream_line__map(vg_stream_line *line, const vg_calibration_map *map) {
     vg_predictions view = vg_predictions_f64(line->values, 1, line->m, line->c);
-    if (vg_calibration_map_apply(line->values, NULL, NULL, map, &view, line->logits, 1) != VG_OK) {
+    vg_status status = vg_calibration_map_apply(line->values, NULL, NULL, map, &view, line->logits, 1);
+    if (status != VG_OK) {
+        line->no_memory = status == VG_ERR_MEMORY;
         snprintf(line->error, sizeof line->error, "%s", vg_error_message());
         return false;
     }
