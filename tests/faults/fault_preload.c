@@ -1,75 +1,191 @@
 /* fault_preload.c - a library that the fault tests preload into the program: it counts the calls of every kind and lets
  * the n-th of one kind fail, as the system would under a limit or on a bad disk.
  *
- *   VARGATE_FAULT        the kind: alloc, open, read, write, mmap, fsync, rename, thread (the call fails), short (a
- *                        write accepts half of its bytes), eintr (a read, write or open is interrupted)
+ *   VARGATE_FAULT        the kind. The call fails: alloc, open, read, write, mmap, fsync, rename (and link), thread,
+ *                        folder (mkdir, opendir). Or: short (a write accepts half of its bytes), eintr (a read, write
+ *                        or open is interrupted), shrink (a file is mapped that is empty by then), term (the signal
+ *                        arrives at the call, of any kind but alloc), readonly (what would change a folder fails),
+ *                        clock (from the call on the time of day is an hour back)
  *   VARGATE_FAULT_AT     n, from 1; 0 or absent: nothing fails
  *   VARGATE_FAULT_LAST   "yes": every call from the n-th on fails
  *   VARGATE_FAULT_SKIP   names of libraries, ":libdnnl:libgomp:": what they call themselves, not through others, is
  *                        not counted
  *   VARGATE_FAULT_TRACE  "yes": the stack of the call that fails is written to standard error
  *   VARGATE_FAULT_COUNT  a file that receives the kinds and their numbers of calls at the end of the program
+ *   VARGATE_FAULT_SITES  a file that receives 8 bytes for each allocation: a hash of the stack that made it
  *
  * Counting begins when the libraries have been initialised, directly before main(). Calls that the C library makes
- * within itself, such as the write() of printf(), are not seen; its allocations are. */
+ * within itself are not seen, but for allocations; streams of stdio are failed at fread() and its like.
+ *
+ * A program of a test can set the fault itself, by vg_fault_arm(), which it finds by dlsym().
+ *
+ * With FAULT_WRAP the same functions are linked into a program whose linker replaces calls of malloc() by calls of
+ * __wrap_malloc(), and so on: for builds with a sanitizer, whose own malloc() must stay the program's. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS /* open() and open64() are both defined here */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-enum kind { NONE, ALLOC, OPEN, READ, WRITE, MMAP, FSYNC, RENAME, THREAD, SHORT, EINTR_ONCE, KINDS };
-static const char *const kinds[KINDS] = {"",      "alloc",  "open",   "read",  "write", "mmap",
-                                         "fsync", "rename", "thread", "short", "eintr"};
+enum kind {
+    NONE,
+    ALLOC,
+    OPEN,
+    READ,
+    WRITE,
+    MMAP,
+    FSYNC,
+    RENAME,
+    THREAD,
+    FOLDER,
+    SHORT,
+    EINTR_ONCE,
+    SHRINK,
+    TERM,
+    READONLY,
+    CLOCK,
+    KINDS
+};
+static const char *const kinds[KINDS] = {"",       "alloc",  "open",  "read",  "write",  "mmap", "fsync",    "rename",
+                                         "thread", "folder", "short", "eintr", "shrink", "term", "readonly", "clock"};
 
 static enum kind wanted = NONE;
 static unsigned long at;
 static bool lasting, traced;
 static bool started;
 static atomic_ulong calls[KINDS];
-static const char *count_file, *skipped;
+static atomic_long live; /* blocks allocated and not freed */
+static const char *count_file, *skipped, *site_file;
+enum { SITES = 1 << 20 };
+static uint64_t *sites; /* SITES hashes; NULL: not asked for */
+
+/* The function that this library hides. */
+#define NEXT(type, name) ((type)(uintptr_t)dlsym(RTLD_NEXT, name))
+
+#ifdef FAULT_WRAP
+#define NAME(function) __wrap_##function
+extern void *__real_malloc(size_t size);
+extern void *__real_calloc(size_t count, size_t size);
+extern void *__real_realloc(void *memory, size_t size);
+extern int __real_posix_memalign(void **out, size_t alignment, size_t size);
+extern void __real_free(void *memory);
+static void *real_malloc(size_t size) { return __real_malloc(size); }
+static void *real_calloc(size_t count, size_t size) { return __real_calloc(count, size); }
+static void *real_realloc(void *memory, size_t size) { return __real_realloc(memory, size); }
+static void real_free(void *memory) { __real_free(memory); }
+static void *real_aligned(size_t alignment, size_t size) {
+    void *memory;
+    return __real_posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
+}
+/* jansson allocates through these; a program without it has no such function. */
+extern void json_set_alloc_funcs(void *(*allocate)(size_t), void (*release)(void *)) __attribute__((weak));
+#else
+#define NAME(function) function
+/* The C library's own entry points, because dlsym() allocates. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void __libc_free(void *memory);
+static void *real_malloc(size_t size) { return __libc_malloc(size); }
+static void *real_calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
+static void *real_realloc(void *memory, size_t size) { return __libc_realloc(memory, size); }
+static void *real_aligned(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
+static void real_free(void *memory) { __libc_free(memory); }
+#endif
+
+/* --- the fault */
+static enum kind kind_of(const char *name) {
+    for (int i = 1; name && i < KINDS; i++)
+        if (strcmp(name, kinds[i]) == 0)
+            return (enum kind)i;
+    return NONE;
+}
+
+/* Sets the fault and begins to count anew. at 0: only counts. Returns the calls of that kind since the last time. */
+unsigned long vg_fault_arm(const char *kind, unsigned long n, bool every);
+unsigned long vg_fault_arm(const char *kind, unsigned long n, bool every) {
+    unsigned long before = atomic_load(&calls[kind_of(kind)]);
+    wanted = kind_of(kind);
+    at = n;
+    lasting = every;
+    for (int i = 0; i < KINDS; i++)
+        atomic_store(&calls[i], 0);
+    return before;
+}
+/* Blocks that are allocated. */
+long vg_fault_live(void);
+long vg_fault_live(void) { return atomic_load(&live); }
+
+static bool says_yes(const char *name) {
+    const char *value = getenv(name);
+    return value && strcmp(value, "yes") == 0;
+}
+
+/* Bytes to a file, past the functions below. */
+static void dump(const char *path, const void *bytes, size_t size) {
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd >= 0 && syscall(SYS_write, fd, bytes, size) == (long)size)
+        syscall(SYS_close, fd);
+}
+
+#ifdef FAULT_WRAP
+void *__wrap_malloc(size_t size);
+void __wrap_free(void *memory);
+#endif
 
 __attribute__((constructor)) static void start(void) {
-    const char *kind = getenv("VARGATE_FAULT"), *n = getenv("VARGATE_FAULT_AT"), *last = getenv("VARGATE_FAULT_LAST");
-    const char *trace = getenv("VARGATE_FAULT_TRACE");
-    traced = trace && strcmp(trace, "yes") == 0;
+    const char *n = getenv("VARGATE_FAULT_AT");
+    void *frames[4];
+    traced = says_yes("VARGATE_FAULT_TRACE");
+    lasting = says_yes("VARGATE_FAULT_LAST");
     skipped = getenv("VARGATE_FAULT_SKIP");
     count_file = getenv("VARGATE_FAULT_COUNT");
+    site_file = getenv("VARGATE_FAULT_SITES");
     at = n ? strtoul(n, NULL, 10) : 0;
-    lasting = last && strcmp(last, "yes") == 0;
-    for (int i = 1; kind && i < KINDS; i++)
-        if (strcmp(kind, kinds[i]) == 0)
-            wanted = (enum kind)i;
-    started = true;
+    wanted = kind_of(getenv("VARGATE_FAULT"));
+    if (site_file && backtrace(frames, 4) > 0) /* the first call of backtrace() allocates */
+        sites = (uint64_t *)syscall(SYS_mmap, NULL, SITES * sizeof *sites, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#ifdef FAULT_WRAP
+    if (json_set_alloc_funcs)
+        json_set_alloc_funcs(__wrap_malloc, __wrap_free);
+#endif
     unsetenv("LD_PRELOAD"); /* programs that this one starts run as they are */
+    started = true;
 }
 
 __attribute__((destructor)) static void end(void) {
     char text[512];
     size_t length = 0;
     started = false;
-    if (!count_file)
-        return;
-    for (int i = 1; i < KINDS; i++)
+    unsigned long allocations = atomic_load(&calls[ALLOC]);
+    if (sites)
+        dump(site_file, sites, sizeof *sites * (allocations < SITES ? allocations : SITES));
+    for (int i = 1; count_file && i < KINDS; i++)
         length += (size_t)snprintf(text + length, sizeof text - length, "%s %lu\n", kinds[i], atomic_load(&calls[i]));
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, count_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd >= 0 && syscall(SYS_write, fd, text, length) == (long)length)
-        syscall(SYS_close, fd);
+    if (count_file)
+        dump(count_file, text, length);
 }
 
 /* Whether a call from there is not counted. dladdr() allocates nothing. */
@@ -86,18 +202,36 @@ static bool is_skipped(const void *caller) {
     return strstr(skipped, name) != NULL;
 }
 
+/* The stack of the n-th allocation, as a number. */
+static void note_site(unsigned long n) {
+    void *frames[24];
+    uint64_t hash = 14695981039346656037u;
+    int count = backtrace(frames, 24);
+    for (int i = 2; i < count; i++)
+        hash = (hash ^ (uintptr_t)frames[i]) * 1099511628211u;
+    if (n <= SITES)
+        sites[n - 1] = hash;
+}
+
 /* Whether this call of kind `kind` is the one that fails. */
-static bool fails_from(enum kind kind, const void *caller) {
-    if (!started || is_skipped(caller))
-        return false;
+static bool is_chosen(enum kind kind) {
     unsigned long n = atomic_fetch_add(&calls[kind], 1) + 1;
-    bool chosen = wanted == kind && at && (n == at || (lasting && n > at));
+    bool chosen = wanted == kind && at && (n == at || ((lasting || kind == CLOCK) && n > at));
+    if (kind == ALLOC && sites)
+        note_site(n);
     if (chosen && traced) {
         void *frames[64];
         traced = false;
         backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     }
     return chosen;
+}
+static bool fails_from(enum kind kind, const void *caller) {
+    if (!started || is_skipped(caller))
+        return false;
+    if (kind != ALLOC && kind <= FOLDER && is_chosen(TERM))
+        raise(SIGTERM);
+    return is_chosen(kind);
 }
 
 /* Whether a call fails, with errno set: `error` for its own kind, EINTR for a call that a signal may interrupt. */
@@ -116,41 +250,59 @@ static bool fails_with_from(enum kind kind, int error, const void *caller) {
 #define fails(kind) fails_from(kind, __builtin_return_address(0))
 #define fails_with(kind, error) fails_with_from(kind, error, __builtin_return_address(0))
 
-/* The function that this library hides. */
-#define NEXT(type, name) ((type)(uintptr_t)dlsym(RTLD_NEXT, name))
-
-/* --- memory: the C library's own entry points, because dlsym() allocates */
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *memory, size_t size);
-extern void *__libc_memalign(size_t alignment, size_t size);
-
-void *malloc(size_t size) { return fails_with(ALLOC, ENOMEM) ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return fails_with(ALLOC, ENOMEM) ? NULL : __libc_calloc(count, size); }
-void *realloc(void *memory, size_t size) { return fails_with(ALLOC, ENOMEM) ? NULL : __libc_realloc(memory, size); }
-void *aligned_alloc(size_t alignment, size_t size) {
-    return fails_with(ALLOC, ENOMEM) ? NULL : __libc_memalign(alignment, size);
+/* --- memory */
+static void *counted(void *memory) {
+    if (memory)
+        atomic_fetch_add(&live, 1);
+    return memory;
 }
-int posix_memalign(void **out, size_t alignment, size_t size) {
+void *NAME(malloc)(size_t size);
+void *NAME(malloc)(size_t size) { return fails_with(ALLOC, ENOMEM) ? NULL : counted(real_malloc(size)); }
+void *NAME(calloc)(size_t count, size_t size);
+void *NAME(calloc)(size_t count, size_t size) {
+    return fails_with(ALLOC, ENOMEM) ? NULL : counted(real_calloc(count, size));
+}
+void *NAME(realloc)(void *memory, size_t size);
+void *NAME(realloc)(void *memory, size_t size) {
+    if (fails_with(ALLOC, ENOMEM))
+        return NULL;
+    void *moved = real_realloc(memory, size);
+    return memory ? moved : counted(moved);
+}
+void *NAME(aligned_alloc)(size_t alignment, size_t size);
+void *NAME(aligned_alloc)(size_t alignment, size_t size) {
+    return fails_with(ALLOC, ENOMEM) ? NULL : counted(real_aligned(alignment, size));
+}
+int NAME(posix_memalign)(void **out, size_t alignment, size_t size);
+int NAME(posix_memalign)(void **out, size_t alignment, size_t size) {
     if (fails(ALLOC))
         return ENOMEM;
-    *out = __libc_memalign(alignment, size);
+    *out = counted(real_aligned(alignment, size));
     return *out ? 0 : ENOMEM;
+}
+void NAME(free)(void *memory);
+void NAME(free)(void *memory) {
+    if (memory)
+        atomic_fetch_sub(&live, 1);
+    real_free(memory);
 }
 
 /* --- files */
-static int open_with(const char *name, const char *path, int flags, va_list list) {
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
-    if (fails_with(OPEN, EMFILE))
+static int open_at(int folder, const char *path, int flags, va_list list, const void *caller) {
+    bool makes = flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
+    mode_t mode = makes ? va_arg(list, mode_t) : 0;
+    if ((makes || (flags & O_ACCMODE) != O_RDONLY) && fails_with_from(READONLY, EROFS, caller))
         return -1;
-    return NEXT(int (*)(const char *, int, ...), name)(path, flags, mode);
+    if (fails_with_from(OPEN, EMFILE, caller))
+        return -1;
+    return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 #define OPEN_FUNCTION(name)                                                                                            \
-    int name(const char *path, int flags, ...);                                                                        \
-    int name(const char *path, int flags, ...) {                                                                       \
+    int NAME(name)(const char *path, int flags, ...);                                                                  \
+    int NAME(name)(const char *path, int flags, ...) {                                                                 \
         va_list list;                                                                                                  \
         va_start(list, flags);                                                                                         \
-        int fd = open_with(#name, path, flags, list);                                                                  \
+        int fd = open_at(AT_FDCWD, path, flags, list, __builtin_return_address(0));                                    \
         va_end(list);                                                                                                  \
         return fd;                                                                                                     \
     }
@@ -158,48 +310,44 @@ OPEN_FUNCTION(open)
 OPEN_FUNCTION(open64)
 
 #define OPENAT_FUNCTION(name)                                                                                          \
-    int name(int folder, const char *path, int flags, ...);                                                            \
-    int name(int folder, const char *path, int flags, ...) {                                                           \
+    int NAME(name)(int folder, const char *path, int flags, ...);                                                      \
+    int NAME(name)(int folder, const char *path, int flags, ...) {                                                     \
         va_list list;                                                                                                  \
         va_start(list, flags);                                                                                         \
-        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;                                        \
+        int fd = open_at(folder, path, flags, list, __builtin_return_address(0));                                      \
         va_end(list);                                                                                                  \
-        if (fails_with(OPEN, EMFILE))                                                                                  \
-            return -1;                                                                                                 \
-        return NEXT(int (*)(int, const char *, int, ...), #name)(folder, path, flags, mode);                           \
+        return fd;                                                                                                     \
     }
 OPENAT_FUNCTION(openat)
 OPENAT_FUNCTION(openat64)
 
-#define FOPEN_FUNCTION(name)                                                                                           \
-    FILE *name(const char *path, const char *mode);                                                                    \
-    FILE *name(const char *path, const char *mode) {                                                                   \
-        return fails_with(OPEN, EMFILE) ? NULL : NEXT(FILE * (*)(const char *, const char *), #name)(path, mode);      \
-    }
-FOPEN_FUNCTION(fopen)
-FOPEN_FUNCTION(fopen64)
-
 /* A system call that moves bytes; `name` and the names that fortified programs call. */
-ssize_t read(int fd, void *out, size_t size) { return fails_with(READ, EIO) ? -1 : syscall(SYS_read, fd, out, size); }
-ssize_t __read_chk(int fd, void *out, size_t size, size_t room);
-ssize_t __read_chk(int fd, void *out, size_t size, size_t room) { return size > room ? -1 : read(fd, out, size); }
+ssize_t NAME(read)(int fd, void *out, size_t size);
+ssize_t NAME(read)(int fd, void *out, size_t size) {
+    return fails_with(READ, EIO) ? -1 : syscall(SYS_read, fd, out, size);
+}
+ssize_t NAME(__read_chk)(int fd, void *out, size_t size, size_t room);
+ssize_t NAME(__read_chk)(int fd, void *out, size_t size, size_t room) {
+    return size > room || fails_with(READ, EIO) ? -1 : syscall(SYS_read, fd, out, size);
+}
 
 #define PREAD_FUNCTION(name)                                                                                           \
-    ssize_t name(int fd, void *out, size_t size, off_t offset);                                                        \
-    ssize_t name(int fd, void *out, size_t size, off_t offset) {                                                       \
+    ssize_t NAME(name)(int fd, void *out, size_t size, off_t offset);                                                  \
+    ssize_t NAME(name)(int fd, void *out, size_t size, off_t offset) {                                                 \
         return fails_with(READ, EIO) ? -1 : syscall(SYS_pread64, fd, out, size, offset);                               \
     }
 PREAD_FUNCTION(pread)
 PREAD_FUNCTION(pread64)
 
-ssize_t write(int fd, const void *bytes, size_t size) {
+ssize_t NAME(write)(int fd, const void *bytes, size_t size);
+ssize_t NAME(write)(int fd, const void *bytes, size_t size) {
     if (fails_with(WRITE, ENOSPC))
         return -1;
     return syscall(SYS_write, fd, bytes, size > 1 && fails(SHORT) ? size / 2 : size);
 }
 #define PWRITE_FUNCTION(name)                                                                                          \
-    ssize_t name(int fd, const void *bytes, size_t size, off_t offset);                                                \
-    ssize_t name(int fd, const void *bytes, size_t size, off_t offset) {                                               \
+    ssize_t NAME(name)(int fd, const void *bytes, size_t size, off_t offset);                                          \
+    ssize_t NAME(name)(int fd, const void *bytes, size_t size, off_t offset) {                                         \
         if (fails_with(WRITE, ENOSPC))                                                                                 \
             return -1;                                                                                                 \
         return syscall(SYS_pwrite64, fd, bytes, size > 1 && fails(SHORT) ? size / 2 : size, offset);                   \
@@ -207,28 +355,140 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 PWRITE_FUNCTION(pwrite)
 PWRITE_FUNCTION(pwrite64)
 
+/* A file that is as long as the one of `fd`, is mapped, and then has no bytes. */
+static void *map_shrunk(size_t size, int protection, int flags) {
+    int fd = (int)syscall(SYS_memfd_create, "shrunk", 0);
+    void *memory = MAP_FAILED;
+    if (fd >= 0 && syscall(SYS_ftruncate, fd, size) == 0)
+        memory = (void *)syscall(SYS_mmap, NULL, size, protection, flags, fd, 0);
+    if (memory != MAP_FAILED && syscall(SYS_ftruncate, fd, 0) != 0)
+        memory = MAP_FAILED;
+    syscall(SYS_close, fd);
+    return memory;
+}
 #define MMAP_FUNCTION(name)                                                                                            \
-    void *name(void *place, size_t size, int protection, int flags, int fd, off_t offset);                             \
-    void *name(void *place, size_t size, int protection, int flags, int fd, off_t offset) {                            \
+    void *NAME(name)(void *place, size_t size, int protection, int flags, int fd, off_t offset);                       \
+    void *NAME(name)(void *place, size_t size, int protection, int flags, int fd, off_t offset) {                      \
         if (fails_with(MMAP, ENOMEM))                                                                                  \
             return MAP_FAILED;                                                                                         \
+        if (fd >= 0 && fails(SHRINK))                                                                                  \
+            return map_shrunk(size, protection, flags);                                                                \
         return (void *)syscall(SYS_mmap, place, size, protection, flags, fd, offset);                                  \
     }
 MMAP_FUNCTION(mmap)
 MMAP_FUNCTION(mmap64)
 
-int fsync(int fd) { return fails_with(FSYNC, EIO) ? -1 : (int)syscall(SYS_fsync, fd); }
-int fdatasync(int fd) { return fails_with(FSYNC, EIO) ? -1 : (int)syscall(SYS_fdatasync, fd); }
-int rename(const char *from, const char *to) {
-    return fails_with(RENAME, EACCES) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+int NAME(fsync)(int fd);
+int NAME(fsync)(int fd) { return fails_with(FSYNC, EIO) ? -1 : (int)syscall(SYS_fsync, fd); }
+int NAME(fdatasync)(int fd);
+int NAME(fdatasync)(int fd) { return fails_with(FSYNC, EIO) ? -1 : (int)syscall(SYS_fdatasync, fd); }
+int NAME(rename)(const char *from, const char *to);
+int NAME(rename)(const char *from, const char *to) {
+    if (fails_with(READONLY, EROFS) || fails_with(RENAME, EACCES))
+        return -1;
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
-int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
-    return fails_with(RENAME, EACCES) ? -1 : (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+int NAME(linkat)(int from_folder, const char *from, int to_folder, const char *to, int flags);
+int NAME(linkat)(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    if (fails_with(READONLY, EROFS) || fails_with(RENAME, EACCES))
+        return -1;
+    return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+}
+int NAME(mkdir)(const char *path, mode_t mode);
+int NAME(mkdir)(const char *path, mode_t mode) {
+    if (fails_with(READONLY, EROFS) || fails_with(FOLDER, EACCES))
+        return -1;
+    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+DIR *NAME(opendir)(const char *path);
+DIR *NAME(opendir)(const char *path) {
+    return fails_with(FOLDER, EMFILE) ? NULL : NEXT(DIR * (*)(const char *), "opendir")(path);
 }
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+/* --- streams */
+enum { STREAM_FAILED = 0x20 }; /* what ferror() looks at in the flags of glibc's FILE */
+static bool stream_fails(enum kind kind, FILE *file, int error, const void *caller) {
+    if (file == stderr || fileno(file) < 0 || !fails_with_from(kind, error, caller)) /* < 0: a stream in memory */
+        return false;
+    file->_flags |= STREAM_FAILED;
+    return true;
+}
+#define FOPEN_FUNCTION(name)                                                                                           \
+    FILE *NAME(name)(const char *path, const char *mode);                                                              \
+    FILE *NAME(name)(const char *path, const char *mode) {                                                             \
+        return fails_with(OPEN, EMFILE) ? NULL : NEXT(FILE * (*)(const char *, const char *), #name)(path, mode);      \
+    }
+FOPEN_FUNCTION(fopen)
+FOPEN_FUNCTION(fopen64)
+
+size_t NAME(fread)(void *out, size_t size, size_t count, FILE *file);
+size_t NAME(fread)(void *out, size_t size, size_t count, FILE *file) {
+    if (stream_fails(READ, file, EIO, __builtin_return_address(0)))
+        return 0;
+    return NEXT(size_t(*)(void *, size_t, size_t, FILE *), "fread")(out, size, count, file);
+}
+char *NAME(fgets)(char *out, int room, FILE *file);
+char *NAME(fgets)(char *out, int room, FILE *file) {
+    if (stream_fails(READ, file, EIO, __builtin_return_address(0)))
+        return NULL;
+    return NEXT(char *(*)(char *, int, FILE *), "fgets")(out, room, file);
+}
+#define GETDELIM_FUNCTION(name)                                                                                        \
+    ssize_t NAME(name)(char **line, size_t *room, int mark, FILE *file);                                               \
+    ssize_t NAME(name)(char **line, size_t *room, int mark, FILE *file) {                                              \
+        if (stream_fails(READ, file, EIO, __builtin_return_address(0)))                                                \
+            return -1;                                                                                                 \
+        return NEXT(ssize_t(*)(char **, size_t *, int, FILE *), "getdelim")(line, room, mark, file);                   \
+    }
+GETDELIM_FUNCTION(getdelim)
+GETDELIM_FUNCTION(__getdelim) /* what an inline getline() calls */
+ssize_t NAME(getline)(char **line, size_t *room, FILE *file);
+ssize_t NAME(getline)(char **line, size_t *room, FILE *file) {
+    if (stream_fails(READ, file, EIO, __builtin_return_address(0)))
+        return -1;
+    return NEXT(ssize_t(*)(char **, size_t *, int, FILE *), "getdelim")(line, room, '\n', file);
+}
+size_t NAME(fwrite)(const void *bytes, size_t size, size_t count, FILE *file);
+size_t NAME(fwrite)(const void *bytes, size_t size, size_t count, FILE *file) {
+    if (stream_fails(WRITE, file, ENOSPC, __builtin_return_address(0)))
+        return 0;
+    return NEXT(size_t(*)(const void *, size_t, size_t, FILE *), "fwrite")(bytes, size, count, file);
+}
+int NAME(fflush)(FILE *file);
+int NAME(fflush)(FILE *file) {
+    if (file && stream_fails(WRITE, file, ENOSPC, __builtin_return_address(0)))
+        return EOF;
+    return NEXT(int (*)(FILE *), "fflush")(file);
+}
+int NAME(fclose)(FILE *file);
+int NAME(fclose)(FILE *file) {
+    bool lost = __fwritable(file) && stream_fails(WRITE, file, ENOSPC, __builtin_return_address(0));
+    int result = NEXT(int (*)(FILE *), "fclose")(file);
+    return lost ? EOF : result;
+}
+
+/* --- threads, time */
+int NAME(pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int NAME(pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
     if (fails(THREAD))
         return EAGAIN;
     return NEXT(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *),
                 "pthread_create")(thread, attributes, body, argument);
+}
+int NAME(clock_gettime)(clockid_t clock, struct timespec *out);
+int NAME(clock_gettime)(clockid_t clock, struct timespec *out) {
+    bool back = clock == CLOCK_REALTIME && fails(CLOCK);
+    int result = (int)syscall(SYS_clock_gettime, clock, out);
+    out->tv_sec -= back ? 3600 : 0;
+    return result;
+}
+time_t NAME(time)(time_t *out);
+time_t NAME(time)(time_t *out) {
+    struct timespec now;
+    bool back = fails(CLOCK);
+    syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+    now.tv_sec -= back ? 3600 : 0;
+    if (out)
+        *out = now.tv_sec;
+    return now.tv_sec;
 }
