@@ -38,7 +38,7 @@ if(WAY STREQUAL "FetchContent")
   FetchContent_MakeAvailable(vargate)
   set(vargate_folder ${vargate_SOURCE_DIR})
 else()
-  add_subdirectory(${VARGATE_SOURCE} vargate)
+  add_subdirectory(${VARGATE_SOURCE} _deps/vargate-build)
   set(vargate_folder ${VARGATE_SOURCE})
 endif()
 
@@ -83,28 +83,34 @@ sample 0: TU 0.4186  GTU 0.4116  GMU 0.1100  class 0
 sample 1: TU 1.0409  GTU 1.0251  GMU 0.9583  class -1
 END
 
-check() { # check WAY EXTRA_CMAKE_ARGUMENTS...
-    way=$1
-    shift
-    build=$folder/$way
+configure() { # configure BUILD WAY EXTRA_CMAKE_ARGUMENTS...
+    build=$1 way=$2
+    shift 2
+    rm -f "$build/CMakeCache.txt"
     quietly cmake -S "$folder/parent" -B "$build" -DWAY="$way" -DVARGATE_SOURCE="$(pwd)" -DVG_CUDA=OFF \
         -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_C_FLAGS=-DPARENT_FLAG "$@"
     grep '"command"' "$build/compile_commands.json" | grep '/src/measures/' >"$folder/commands"
     [ -s "$folder/commands" ] || fail "$way: nothing of src/measures is compiled"
     grep -v -e ' -DPARENT_FLAG ' "$folder/commands" && fail "$way: CMAKE_C_FLAGS is not respected"
     grep -e ' -Werror' "$folder/commands" && fail "$way: warnings are errors in a project of somebody else"
+    grep -e ' -O[1-9sf]' "$folder/commands" && fail "$way: compiled with optimisation that nobody asked for"
+    return 0
+}
+check() {
     quietly cmake --build "$build" -j 2 --target score
     "$build/score" >"$folder/output" 2>&1 || { cat "$folder/output" && fail "$way: the example failed"; }
     diff "$folder/expected" "$folder/output" || fail "$way: the example printed something else"
-    quietly cmake --install "$build" --prefix "$folder/$way-prefix" # nothing of ours, unless VG_INSTALL is ON
-    [ ! -e "$folder/$way-prefix/include" ] || fail "$way: installed with a project that did not ask for it"
+    quietly cmake --install "$build" --prefix "$folder/prefix" # nothing of ours, unless VG_INSTALL is ON
+    [ ! -e "$folder/prefix/include" ] || fail "$way: installed with a project that did not ask for it"
     echo "$way: works"
 }
-# An unoptimised build compiles fast, and shows that no level of ours takes its place.
-check FetchContent -DCMAKE_BUILD_TYPE=Debug
-grep -e ' -O[1-9sf]' "$folder/commands" && fail "FetchContent: a debug build is compiled with optimisation"
-ldd "$folder/FetchContent/score" | grep -q libvargate && fail "FetchContent: linked with a shared library"
-check add_subdirectory -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=
-grep -e ' -O[1-9sf]' "$folder/commands" && fail "add_subdirectory: compiled with optimisation that nobody asked for"
-ldd "$folder/add_subdirectory/score" | grep -q libvargate || fail "add_subdirectory: not linked with the shared library"
+# An unoptimised build compiles fast, and shows that no level of ours takes its place. Both ways use one folder, so that
+# the second finds the objects of the first.
+configure "$folder/build" FetchContent -DCMAKE_BUILD_TYPE=Debug
+check
+ldd "$build/score" | grep -q libvargate && fail "FetchContent: linked with a shared library"
+configure "$folder/build" add_subdirectory -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug
+check
+ldd "$build/score" | grep -q libvargate || fail "add_subdirectory: not linked with the shared library"
+configure "$folder/plain" add_subdirectory -DCMAKE_BUILD_TYPE=
 exit 0

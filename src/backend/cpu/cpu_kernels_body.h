@@ -212,6 +212,8 @@ ALWAYS_INLINE TARGET void TIER(backward2)(const vg_cpu_window *g, const vg_cpu_p
 static TARGET void TIER(pooling_forward)(const vg_cpu_window *g, const vg_cpu_pooling_row *row) {
     if (g->pool == 2 && g->b == 16)
         DISPATCH_TYPES(row, g->bf16, TIER(forward2), g, row);
+    else if (g->pool == 2)
+        TIER(pooling_forward_body)(g, row, 2, g->b, g->bf16, row->mask.lanes != NULL);
     else
         DISPATCH(row, g->b, g->bf16, TIER(pooling_forward_body), g, row, g->pool);
 }
@@ -221,6 +223,8 @@ static TARGET void TIER(pooling_backward)(const vg_cpu_window *g, const vg_cpu_p
         DISPATCH(row, g->b, g->bf16, TIER(flat_backward_body), g, row);
     else if (g->pool == 2 && g->b == 16)
         DISPATCH_TYPES(row, g->bf16, TIER(backward2), g, row);
+    else if (g->pool == 2)
+        TIER(pooling_backward_body)(g, row, 2, g->b, g->bf16, row->mask.lanes != NULL);
     else
         DISPATCH(row, g->b, g->bf16, TIER(pooling_backward_body), g, row, g->pool);
 }
