@@ -17,7 +17,7 @@
 
 /* Sets the calling thread's message and returns `status`. A failing function ends with `return vg_base__fail(...)`. */
 vg_status vg_base__fail(vg_status status, const char *format, ...) VG_PRINTF(2, 3);
-/* Sets a message that was copied on another thread (vg_error_message there) on this one. */
+/* Sets on this thread a message that was copied from another one (vg_error_message there). */
 vg_status vg_base__fail_text(vg_status status, const char *text);
 
 /* A constant word for a status: "ok", "argument", "memory", ... */
@@ -41,8 +41,9 @@ const char *vg_status__name(vg_status status);
  *     vg_thing_options o;
  *     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_thing_options")); */
 vg_status vg_base__take_options(void *out, const void *given, const void *defaults, size_t size, const char *name);
-/* The way back: copies a result of `size` bytes, which begins with struct_size, to the struct of a caller, as far as
- * that one reaches; its struct_size stays. VG_ERR_ARGUMENT for a struct_size that no release had. */
+/* The counterpart for results: copies the first out->struct_size bytes of a result of `size` bytes, which begins
+ * with struct_size too, to the caller's struct. out->struct_size keeps its value. VG_ERR_ARGUMENT for a struct_size
+ * that no release had. */
 vg_status vg_base__give_result(void *out, const void *result, size_t size, const char *name);
 
 /* Product and sum of sizes; false when the result would overflow. */

@@ -6,7 +6,7 @@
  *     char text[VG_DIGEST_TEXT];
  *     vg_digest__finish(&digest, text);               // lower-case hexadecimal, NUL-terminated
  *
- * MD5 tells a damaged file from a whole one; it is no protection against somebody who wants two files to agree. */
+ * MD5 tells a damaged file from a whole one; it does not protect against a forged one. */
 #ifndef VG_DIGEST_H
 #define VG_DIGEST_H
 

@@ -23,7 +23,7 @@ void vg_file__unmap(vg_mapping *mapping);
 /* An unnamed temporary file in $TMPDIR or else /tmp, which disappears when its descriptor is closed and its mapping
  * ended; -1 with errno where none can be made. */
 int vg_file__temporary(void);
-/* Maps all that was written to it. The descriptor stays the caller's. */
+/* Maps everything that was written to such a file. The caller still owns the descriptor. */
 vg_status vg_file__map_temporary(vg_mapping *out, int fd, const char *path);
 
 /* Hints that cannot fail. prefetch starts reading a range from the disk where it is not cached; forget releases its
@@ -31,8 +31,8 @@ vg_status vg_file__map_temporary(vg_mapping *out, int fd, const char *path);
 void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size);
 void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size);
 
-/* The folder two above the running program: /usr/local for /usr/local/bin/vargate. False where the system does not
- * tell, or the path does not fit. */
+/* The folder two levels above the running program: /usr/local for /usr/local/bin/vargate. False where the system
+ * does not report the program's path, or the path does not fit. */
 bool vg_file__install_prefix(char *out, size_t room);
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -60,7 +60,7 @@ void vg_output__abandon(vg_output *output);
 
 /* Opens an unnamed scratch file in the folder of `output`, which disappears when its descriptor is closed. */
 vg_status vg_output__scratch(int *fd, const vg_output *output);
-/* Write and read the whole range, or fail. `path` opens the message. */
+/* Write and read the whole range, or fail. The message begins with `path`. */
 vg_status vg_file__write_all(int fd, const void *bytes, size_t size, const char *path);
 vg_status vg_file__read_at(int fd, uint64_t offset, void *out, size_t size, const char *path);
 

@@ -149,7 +149,7 @@ static size_t page_size(void) {
     return size > 0 ? (size_t)size : 4096;
 }
 
-/* madvise over the pages of a range: outward to whole pages. False when the system refuses. */
+/* madvise over a range, extended to whole pages on both sides. False when the system refuses. */
 static bool advise(const vg_mapping *mapping, size_t offset, size_t size, int advice) {
     if (!mapping->mapped || offset >= mapping->size || size == 0)
         return true;

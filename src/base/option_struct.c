@@ -1,9 +1,10 @@
-/* option_struct.c - options structs that older callers filled, and structs of results that they have room for.
+/* option_struct.c - options structs filled by callers compiled against an older header, and result structs of
+ * theirs.
  *
- * Every options struct begins with `size_t struct_size`, which the caller's _INIT macro sets to the size that its
- * header knew. Fields are only ever added at the end, and a new field starts at or after the old end of the struct,
- * never in its padding. So the first struct_size bytes mean the same to the caller and to the library, and every later
- * field takes its default. */
+ * Every options struct begins with `size_t struct_size`, which the caller's _INIT macro sets to the size of the
+ * struct in its header. Fields are only ever added at the end, and an added field starts at or after the previous
+ * end of the struct, never in its padding. So the first struct_size bytes mean the same to the caller and to the
+ * library, and every later field takes its default. */
 #include <string.h>
 
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* pages.c - whole ranges of memory pages: mapped before they are written, and unmapped by all cores. */
+/* pages.c - ranges of whole memory pages: mapping them before they are written, unmapping them on all cores. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* The whole pages within some bytes. */
+/* The whole pages inside memory[0 .. bytes - 1]. */
 static size_t whole_pages(char **first, void *memory, size_t bytes) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)memory + page - 1) / page * page;
     uintptr_t to = ((uintptr_t)memory + bytes) / page * page;

@@ -1,5 +1,5 @@
-/* printable.h - texts from outside (names in files, paths, arguments) as a terminal, a log or a JSON text can hold
- * them. Internal. */
+/* printable.h - texts from outside (names in files, paths, arguments) made fit for a terminal, a log or a JSON text.
+ * Internal. */
 #ifndef VG_PRINTABLE_H
 #define VG_PRINTABLE_H
 

@@ -7,7 +7,7 @@
  *     vg_random random = vg_random__start(seed, stream);
  *     size_t i = vg_random__below(&random, n);
  *
- * The position counts 32-bit words drawn. u32 takes one word; u64, unit and below take two (below now and then more, by
+ * The position counts 32-bit words drawn. u32 takes one word; u64, unit and below take two (below sometimes more, by
  * rejection); normal takes four. */
 #ifndef VG_RANDOM_H
 #define VG_RANDOM_H

@@ -1,8 +1,10 @@
 /* sort_body.h - the body of one sort, included once for each element type that a file sorts. Internal.
  *
- * Adaptive bucket sort: the range of the keys at hand, not fixed digits, is cut into up to 2,048 buckets, each
- * sorted the same way until it is small enough for insertion. Two or three rounds for any spread of values met in
- * practice; at most 64 / 4 for any input. Before: SORT_NAME, SORT_TYPE, SORT_KEY(element). */
+ * Adaptive bucket sort: the range of the actual keys is cut into up to 2,048 buckets, each sorted the same way until
+ * it is small enough for insertion sort. Each round resolves at least 3 bits of the range, so no input needs more
+ * than 22 rounds; keys of usual distributions need two or three.
+ *
+ * The including file defines SORT_NAME(verb), SORT_TYPE and SORT_KEY(element), a uint64_t, first. */
 #ifndef VG_BASE_SORT_BODY
 #define VG_BASE_SORT_BODY
 
@@ -29,8 +31,8 @@ static void SORT_NAME(insert)(SORT_TYPE *to, const SORT_TYPE *from, size_t n) {
     }
 }
 
-/* Brings from[0 .. n - 1] to their buckets in `to`; ends[b] is where bucket b ends. Returns how many there are; 0,
- * and nothing done, when all keys are equal. */
+/* Distributes from[0 .. n - 1] to their buckets in `to`; ends[b] is where bucket b ends. Returns the number of
+ * buckets, or 0 without writing to `to` when all keys are equal. */
 static size_t SORT_NAME(scatter)(SORT_TYPE *from, SORT_TYPE *to, size_t n, size_t *ends) {
     uint64_t least = SORT_KEY(from[0]), most = least;
     for (size_t i = 1; i < n; i++) {
@@ -58,8 +60,8 @@ static size_t SORT_NAME(scatter)(SORT_TYPE *from, SORT_TYPE *to, size_t n, size_
     return buckets;
 }
 
-/* Sorts from[0 .. n - 1] into `to` where `across`, else in place; the other array is scratch. */
-static void SORT_NAME(spread)(SORT_TYPE *from, SORT_TYPE *to, size_t n, bool across) {
+/* Sorts from[0 .. n - 1], into `to` where `across` is true, else in place; the other array is scratch. */
+static void SORT_NAME(sort)(SORT_TYPE *from, SORT_TYPE *to, size_t n, bool across) {
     if (n <= SORT_SMALL) {
         SORT_NAME(insert)(across ? to : from, from, n);
         return;
@@ -68,5 +70,5 @@ static void SORT_NAME(spread)(SORT_TYPE *from, SORT_TYPE *to, size_t n, bool acr
     if (buckets == 0 && across)
         memcpy(to, from, n * sizeof *from);
     for (size_t b = 0; b < buckets; start = ends[b], b++)
-        SORT_NAME(spread)(to + start, from + start, ends[b] - start, !across);
+        SORT_NAME(sort)(to + start, from + start, ends[b] - start, !across);
 }

@@ -36,6 +36,6 @@ const char *vg_status__name(vg_status status) {
 }
 
 #ifndef VG_VERSION
-#error "VG_VERSION comes from the build"
+#error "the build must define VG_VERSION"
 #endif
 const char *vg_version(void) { return VG_VERSION; }

@@ -23,7 +23,7 @@ struct vg_pool {
     unsigned started;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    unsigned long generation; /* of the loop now offered */
+    unsigned long generation; /* of the loop that is offered to the workers */
     unsigned busy;            /* workers that have not finished it */
     bool stop;
     void (*idle)(void *context); /* called by the caller's thread while it waits */
@@ -159,7 +159,7 @@ void vg_pool__while_waiting(vg_pool *pool, void (*idle)(void *context), void *co
     pool->idle_context = context;
 }
 
-/* Until the other workers are done; the lock is held. */
+/* Waits until the other workers are done. The caller holds the lock. */
 static void wait_for_others(vg_pool *pool) {
     enum { EVERY_NS = 20000000 };
     while (pool->busy > 0) {

@@ -23,10 +23,10 @@ double vg_scored__value(const vg_scored *s) {
     return value;
 }
 
-/* Sorted, equal scores joined; returns how many groups there are. */
+/* Sorts the scores and joins equal ones; returns the number of groups. */
 static size_t group(vg_scored *s, vg_scored *scratch, size_t n) {
     size_t count = 0;
-    scored_spread(s, scratch, n, false);
+    scored_sort(s, scratch, n, false);
     for (size_t i = 0; i < n; i++) {
         if (count && s[count - 1].key == s[i].key) {
             s[count - 1].hits += s[i].hits;
@@ -67,7 +67,8 @@ void vg_curve__isotonic(vg_curve *out, const vg_scored *groups, size_t count, do
 }
 
 /* --- histogram ---------------------------------------------------------------------------------------------------- */
-/* Where the bin that holds the rows up to `upto`, of `all`, ends among groups from `i` on, `seen` rows before them. */
+/* The first group after the bin that holds the rows up to number `upto`, searched from group `i` on; *seen rows lie
+ * before it. */
 static size_t mass_end(const vg_scored *groups, size_t count, size_t i, size_t *seen, double upto) {
     do
         *seen += groups[i++].count;
@@ -106,7 +107,7 @@ typedef struct corner {
     double x, y;
 } corner;
 
-/* Whether c lies to the left of the way from a over b, so that b is a corner of a convex minorant. */
+/* Whether the path from a over b to c turns left, so that b is a corner of a convex minorant. */
 static bool turns_left(corner a, corner b, corner c) {
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x) > 0;
 }
@@ -128,7 +129,7 @@ static void label_one(double *f, const double *weight, const double *hits, size_
     for (size_t i = 1; i <= count; i++) {
         corner left = stack[top - 1], right = stack[top - 2];
         f[i - 1] = (right.y - left.y) / (right.x - left.x);
-        /* The sample steps over group i: group first, sample after it. */
+        /* The sample moves past group i: the group comes first, the sample after it. */
         corner moved = {p[i - 1].x + p[i + 1].x - p[i].x, p[i - 1].y + p[i + 1].y - p[i].y};
         p[i] = moved;
         if ((right.x - left.x) * (moved.y - left.y) - (right.y - left.y) * (moved.x - left.x) >= 0)
@@ -163,7 +164,7 @@ void vg_curve__venn_abers(vg_curve *out, const vg_scored *groups, size_t count, 
     for (size_t i = 0; i < count; i++) {
         double low = 1 - out->low[i], next = i + 1 < count ? out->high[i + 1] : 1;
         if (low == before && out->high[i] == next)
-            continue; /* both steps go on as they were */
+            continue; /* neither step function changes here */
         out->x[kept] = vg_scored__value(&groups[i]);
         out->high[kept] = out->high[i];
         out->low[kept++] = before = low;

@@ -1,7 +1,7 @@
 /* sort_keys.c - sorting of measures: doubles as 64-bit keys, alone or with their row.
  *
- * Rankings against errors need no row numbers: rank_buckets.c sorts those, and sends here what is too bunched for it.
- */
+ * Rankings against errors need no row numbers: rank_buckets.c sorts those, and uses this sort for keys that are too
+ * close together. */
 #include "evaluate/evaluate_internal.h"
 
 #define SORT_NAME(name) key_##name
@@ -20,12 +20,12 @@
 #undef SORT_TYPE
 #undef SORT_KEY
 
-void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n) { key_spread(keys, scratch, n, false); }
+void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n) { key_sort(keys, scratch, n, false); }
 
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker) {
     if (n < VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(pulse, worker));
-        pair_spread(pairs, scratch, n, false);
+        pair_sort(pairs, scratch, n, false);
         return VG_OK;
     }
     size_t ends[1 << SORT_BITS], buckets = pair_scatter(pairs, scratch, n, ends), start = 0, asked = 0;
@@ -34,7 +34,7 @@ vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, 
             asked = start;
             VG_TRY(vg_evaluate__pulse(pulse, worker));
         }
-        pair_spread(scratch + start, pairs + start, ends[b] - start, true);
+        pair_sort(scratch + start, pairs + start, ends[b] - start, true);
     }
     return VG_OK;
 }

@@ -15,9 +15,9 @@ static inline void vg_cuda__reason(char *out, size_t size, cudaError_t error) {
     else if (error != cudaErrorInsufficientDriver)
         snprintf(out, size, "%s", cudaGetErrorString(error));
     else if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-        snprintf(out, size, "no NVIDIA driver is loaded; one for CUDA %d is needed", CUDART_VERSION / 1000);
+        snprintf(out, size, "no NVIDIA driver is loaded; install one that supports CUDA %d", CUDART_VERSION / 1000);
     else
-        snprintf(out, size, "the NVIDIA driver is one for CUDA %d.%d; one for CUDA %d is needed", driver / 1000,
+        snprintf(out, size, "the NVIDIA driver supports CUDA %d.%d; install one that supports CUDA %d", driver / 1000,
                  driver % 1000 / 10, CUDART_VERSION / 1000);
 }
 
