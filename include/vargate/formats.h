@@ -89,10 +89,10 @@ typedef struct vg_prediction_options {
 #define VG_PREDICTION_OPTIONS_INIT                                                                                     \
     {sizeof(vg_prediction_options), NULL, 0, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL, NULL}
 
-/* Opens predictions (N, M, C), or with the axes that the options name, in any format; the sites of images are samples.
- * Rank 2 (N, C) is one member. A shorter struct of options, from a program
- * built with an earlier version, is completed by the defaults. What is ambiguous (a column that may be no class, logits
- * under a name of probabilities) is refused with a message that names the option to give. */
+/* Opens predictions (N, M, C), or with the axes that the options name, in any format; the sites of images are
+ * samples. Rank 2 (N, C) is one member. A shorter struct of options, from a program built with an earlier version,
+ * is completed by the defaults. What is ambiguous (a column that may not be a class, logits under a name of
+ * probabilities) is refused with a message that names the option to give. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,
                                          const vg_prediction_options *options);
 /* Frees the file and all that was borrowed from it. NULL is accepted. */

@@ -51,13 +51,13 @@ static vg_status add_token(vg_answers *a, const char *token, const json_t *logpr
         return refuse(why, "a listed token has no text or no number \"logprob\"");
     double value = json_is_null(logprob) ? -INFINITY : json_number_value(logprob);
     if (isnan(value) || value > 1e-3)
-        return refuse(why, "a \"logprob\" is above 0: it is no log-probability");
+        return refuse(why, "a \"logprob\" is above 0: it is not a log-probability");
     while (length > 0 && strchr(" \t\r\n", token[length - 1]))
         length--;
     while (length > 0 && strchr(" \t\r\n", *token))
         token++, length--;
     if (length == 0)
-        return VG_OK; /* a token of spaces is no answer: its mass is that of the others */
+        return VG_OK; /* a token of spaces is not an answer: its mass goes to "other" */
     if (a->fixed)
         VG_TRY(vg_strings__find(&a->tokens, token, length, &code, &found));
     else
@@ -106,7 +106,7 @@ static vg_status add_member(vg_answers *a, json_t *tokens, char why[160]) {
     return VG_OK;
 }
 
-/* The first token of an answer, in "logprobs" of a choice: of chat completions, else of the older completions. */
+/* The first token of an answer, in "logprobs" of a choice: of chat completions, else of the older completions API. */
 static json_t *first_tokens(const json_t *choice) {
     json_t *logprobs = json_object_get(choice, "logprobs"), *content = json_object_get(logprobs, "content");
     if (content)
@@ -129,9 +129,9 @@ vg_status vg_answers__add(vg_answers *a, const json_t *line, char why[160]) {
     if (json_object_get(line, "choices"))
         VG_TRY(add_choices(a, line, why));
     else if (responses && !json_is_array(responses))
-        return refuse(why, "\"responses\" is no list");
+        return refuse(why, "\"responses\" is not a list");
     else if (members && !json_is_array(members))
-        return refuse(why, "\"top_logprobs\" is no list of members");
+        return refuse(why, "\"top_logprobs\" is not a list of members");
     for (size_t i = 0; i < json_array_size(responses); i++)
         VG_TRY(add_choices(a, json_array_get(responses, i), why));
     for (size_t i = 0; !responses && i < json_array_size(members); i++)

@@ -1,8 +1,7 @@
 /* convert.c - raw elements of files to float32, float64 and int64.
  *
- * Input bytes may lie at any address and in either endianness, so a piece at a time is copied to aligned memory
- * (reversing the bytes where needed) and converted there by loops of fixed length, which compilers turn into
- * vector code. */
+ * Input bytes may have any alignment and either endianness. They are copied in pieces to aligned memory (reversing
+ * the bytes where needed) and converted there by loops of fixed length, which compilers vectorise. */
 #include <math.h>
 #include <string.h>
 
@@ -98,7 +97,7 @@ static inline float half_to_float(uint16_t half) {
 }
 
 /* Functions that convert to TYPE: piece_NAME one piece, vg_convert__NAME any number of elements. SAME is the element
- * type that needs no conversion. A macro makes both, because C has no functions over types. */
+ * type that needs no conversion. One macro makes them for both types. */
 #define EACH(TYPE, EXPRESSION)                                                                                         \
     for (size_t i = 0; i < PIECE; i++)                                                                                 \
         out[i] = (TYPE)(EXPRESSION);                                                                                   \
@@ -144,7 +143,7 @@ DEFINE_CONVERT(f64, double, VG_ELEMENT_F64)
 
 static bool is_float(vg_element element) { return element <= VG_ELEMENT_BF16; }
 
-/* One piece to int64; the index of the first value that is none, or `count`. */
+/* Converts one piece to int64. Returns the index of the first value that is not an int64, or `count`. */
 static size_t piece_i64(int64_t *out, const piece *in, size_t count, vg_element element) {
     if (is_float(element)) {
         double values[PIECE];

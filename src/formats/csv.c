@@ -1,14 +1,15 @@
 /* csv.c - predictions and labels in tables of text.
  *
- *     long    sample,member,<C columns>[,label]   one row a sample and member, any order; P or Z (N, M, C) and L (N)
- *     wide    [sample,]<C columns>[,label]        one row a sample, one member;           P or Z (N, C) and L (N)
- *     plain   <C columns>, no header line         one row a sample;                          array P (N, C)
+ *     long    sample,member,<C columns>[,label]   one row per sample and member, any order; P or Z (N, M, C) and L (N)
+ *     wide    [sample,]<C columns>[,label]        one row per sample, one member;           P or Z (N, C) and L (N)
+ *     plain   <C columns>, no header line         one row per sample;                       array P (N, C)
  *
- * The first line is a header when one of its fields is no number, or when its fields are 0, 1, 2, ... What each column
- * is: csv_columns.c; what is between fields, and decimal commas: csv_dialect.c. Samples and members of the long
- * form are whole numbers without gaps from any start, or names, which count in the order of their first rows; the wide
- * form's sample column may be any text: the ids. Value columns named z0, z1, ... or logit... make the array Z. Several
- * columns named label0, label1, ... make L (N, columns). A column of labels may hold names: those of the classes. */
+ * The first line is a header when one of its fields is not a number, or when its fields are 0, 1, 2, ...
+ * csv_columns.c finds the role of each column; csv_dialect.c the separator and the decimal mark. Samples and members
+ * of the long form are whole numbers without gaps from any start, or names, which count in the order of their first
+ * rows. The sample column of the wide form may hold any text: the ids. Value columns named z0, z1, ... or logit...
+ * make the array Z. Several columns named label0, label1, ... make L (N, columns). A column of labels may hold names
+ * of classes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,12 +17,12 @@
 #include "formats/csv_dialect.h"
 #include "formats/lines.h"
 
-/* The samples or the members of the long form, one row after the other: whole numbers as long as all are, and always
- * the codes of their texts. */
+/* The samples or the members of the long form, one entry per row: numbers while all texts are whole numbers, and
+ * always the codes of the texts. */
 typedef struct key_column {
     vg_column number, code;
     vg_strings names; /* names.at(code) is the text */
-    bool named;       /* one of them is no whole number, so that all are names */
+    bool named;       /* one of them is not a whole number, so all are names */
 } key_column;
 
 typedef struct table {
@@ -30,13 +31,14 @@ typedef struct table {
     vg_csv_dialect dialect;
     vg_csv_columns columns;
     key_column sample, member;
-    vg_column value, label, line; /* one row after the other */
+    vg_column value, label, line; /* one entry per row */
     bool named;                   /* labels are names, and `label` holds their codes */
-    bool named_known;             /* whether they are was found out */
+    bool named_known;             /* `named` has been decided */
     size_t rows;
 } table;
 
-/* Takes the fields of the first line as names; *header when one of them is no number, or when they are 0, 1, 2, ... */
+/* Takes the fields of the first line as names. *header is true when one of them is not a number, or when they are 0,
+ * 1, 2, ... */
 static vg_status read_first(table *t, bool *header) {
     const char *text = "";
     size_t length = 0, at = 0;
@@ -80,8 +82,8 @@ static vg_status number_field(table *t, size_t column, const char *text, size_t 
     return VG_OK;
 }
 
-/* Whether labels are names: by the first label that is no whole number, or always where the classes are named by
- * numbers (other than 0 .. C-1), which the labels then repeat. */
+/* Whether labels are names. The first label that is not a whole number decides it; where the classes are named by
+ * numbers other than 0 .. C-1, labels are those names. */
 static bool are_names(table *t, const char *text, size_t length) {
     double number;
     vg_strings *classes = &t->source->classes;
@@ -189,7 +191,7 @@ static const char *key_text(const key_column *key, size_t row) {
     return vg_strings__at(&key->names, (size_t)key->code.i64[row]);
 }
 
-/* The lowest key, and how many there are from it to the highest; at most 2^54, as numbers are exact float64. */
+/* The lowest key, and the number of keys from it to the highest: at most 2^54, because numbers are exact float64. */
 static extent extent_of(const key_column *key) {
     if (key->named)
         return (extent){0, key->names.count};
@@ -201,8 +203,8 @@ static extent extent_of(const key_column *key) {
     return (extent){low, (size_t)(high - low) + 1};
 }
 
-/* Moves row `row` to its cell (n, m); `seen` holds the line each cell came from and, behind the cells, each sample's
- * first. */
+/* Moves row `row` to its cell (n, m). seen[n * m] holds the line of each cell and, after the cells, the first line
+ * of each sample. */
 static vg_status place(table *t, size_t row, extent n, extent m, double *values, int64_t *labels, int64_t *seen) {
     size_t sample = (size_t)(key_at(&t->sample, row) - n.low),
            cell = sample * m.count + (size_t)(key_at(&t->member, row) - m.low);
@@ -237,7 +239,7 @@ static void describe(char *out, size_t room, const key_column *key, extent keys,
                  (long long)keys.low + (long long)keys.count - 1);
 }
 
-/* Brings the rows into the order (sample, member). */
+/* Sorts the rows by (sample, member). */
 static vg_status arrange(table *t, size_t *n, size_t *m) {
     *n = *m = 0;
     if (t->rows == 0)
@@ -273,7 +275,7 @@ static vg_status arrange(table *t, size_t *n, size_t *m) {
     return VG_OK;
 }
 
-/* Labels that are names leave the table as codes; labels.c matches them with the classes. */
+/* Labels that are names are handed over as codes; labels.c matches them with the classes. */
 static vg_status give_names(table *t, size_t n) {
     vg_named_labels *labels = &t->source->labels;
     labels->rows = n;
@@ -286,7 +288,7 @@ static vg_status give_names(table *t, size_t n) {
     return vg_source__skip(t->source, "L", 1);
 }
 
-/* The ids of the long form's samples: their names, or numbers from `low`. */
+/* The ids of the long form's samples: their names, or the numbers from `low` on. */
 static vg_status give_ids(table *t, size_t n, int64_t low) {
     if (t->sample.named) {
         t->source->ids = t->sample.names;

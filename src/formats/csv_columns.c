@@ -1,15 +1,15 @@
 /* csv_columns.c - the roles of a table's columns.
  *
- * A role that an option names (--id, --label, --member, --classes) counts first, then the usual names: "sample", "id",
- * "index" or no name at all for the sample, "member" or "head", "label", "y" or "y_true". What is left must be
- * classes, and clearly so:
+ * A role that an option names (--id, --label, --member, --classes) counts first, then the usual names: "sample",
+ * "id", "index" or no name at all for the sample, "member" or "head", "label", "y" or "y_true". The remaining
+ * columns must be classes, and clearly so:
  *
  *     families   p0 p1, prob_cat prob_dog, logit_0, z1, class_a, or whole numbers: every column left belongs to one
  *     free       cat dog: taken, but the predictions are refused unless each row sums to 1 (predictions.c), because
- *                a column of another meaning among them would not let it
+ *                a column of another meaning among them would change the sum
  *     ambiguous  confidence, prediction, split, ...: never a class unless --classes says so
  *
- * The names of the classes are the columns' without the family's prefix; numbers 0 .. C-1 are no names but places. */
+ * The names of the classes are the columns' without the family's prefix. Numbers 0 .. C-1 are positions, not names. */
 #include "formats/csv_columns.h"
 
 #include <regex.h>
@@ -20,7 +20,8 @@
 
 static const char *const sample_names[] = {"sample", "id",   "index", "n",          "idx", "sample_id",
                                            "uid",    "uuid", "",      "unnamed: 0", NULL};
-static const char *const index_names[] = {"", "unnamed: 0", NULL}; /* pandas' index: gives way to any other */
+static const char *const index_names[] = {"", "unnamed: 0",
+                                          NULL}; /* pandas' index: any other sample column takes precedence */
 static const char *const member_names[] = {"member", "head", "m", NULL};
 static const char *const label_names[] = {
     "label",        "labels", "y",          "l",          "target",     "targets", "y_true",
@@ -81,7 +82,8 @@ static bool is_number(const char *text) {
     return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16;
 }
 
-/* prefix, perhaps one of "_ .-:", then digits (behind a separator any text): what follows; NULL for another name. */
+/* What follows `prefix` in a name: an optional separator of "_ .-:" and digits (with a separator any text). NULL for
+ * a name of another form. */
 static const char *without_prefix(const char *name, const char *prefix) {
     size_t length = strlen(prefix);
     if (strncasecmp(name, prefix, length) != 0 || name[length] == '\0')
@@ -153,7 +155,8 @@ static size_t column_named(const vg_csv_columns *columns, const char *name, size
     return i;
 }
 
-/* --classes as a list of columns, in the order of the classes; *listed false when one of them is no column's name. */
+/* --classes as a list of columns, in the order of the classes; *listed is false when an entry is not the name of a
+ * column. */
 static vg_status assign_listed(vg_csv_columns *columns, const vg_source *source, const char *text, bool *listed) {
     size_t place = 0;
     *listed = true;
@@ -174,7 +177,8 @@ static vg_status assign_listed(vg_csv_columns *columns, const vg_source *source,
     }
 }
 
-/* Where the first name that is no column begins in a list of which others are columns; SIZE_MAX: this is no list. */
+/* Where the first entry that is not a column begins in a list that has columns too; SIZE_MAX: the text is not a
+ * list. */
 static size_t unknown_in_list(const vg_csv_columns *columns, const char *text, size_t *length) {
     size_t unknown = SIZE_MAX, known = 0;
     for (const char *p = text; *p; p += strcspn(p, ","), p += *p == ',') {
@@ -196,7 +200,8 @@ static vg_status assign_matching(vg_csv_columns *columns, const vg_source *sourc
     size_t found = 0;
     if (snprintf(whole, sizeof whole, "^(%s)$", text) >= (int)sizeof whole ||
         regcomp(&expression, whole, REG_EXTENDED | REG_NOSUB) != 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --classes: '%.100s' is no list of columns and no regular expression",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s: --classes: '%.100s' is neither a list of columns nor a regular expression",
                              source->path, text);
     for (size_t i = 0; i < columns->count; i++)
         if (columns->roles[i] == VG_ROLE_IGNORED && regexec(&expression, name_at(columns, i), 0, NULL, 0) == 0) {
@@ -247,8 +252,8 @@ static vg_role usual_role(const char *name) {
     return is_one_of(name, label_names) || (rest && is_number(rest)) ? VG_ROLE_LABEL : VG_ROLE_VALUE;
 }
 
-/* Columns without a role get their usual one, unless an option has given it to another; the others become values, or
- * stay ignored where --classes has named the values. */
+/* Columns without a role get their usual one, unless an option has given that role to another column. The rest
+ * become values, or stay ignored where --classes has named the values. */
 static void assign_usual(vg_csv_columns *columns, const vg_roles *roles) {
     bool given[] = {[VG_ROLE_VALUE] = roles->classes != NULL,
                     [VG_ROLE_SAMPLE] = roles->id != NULL,
@@ -269,7 +274,7 @@ static void assign_usual(vg_csv_columns *columns, const vg_roles *roles) {
         }
 }
 
-/* A file of labels alone: nothing else is wanted, and the only column left is the label whatever its name. */
+/* A file of labels alone: other columns are ignored, and a single remaining column is the label whatever its name. */
 static void keep_labels(vg_csv_columns *columns) {
     size_t values = 0, last = 0;
     bool labels = has_role(columns, VG_ROLE_LABEL);
@@ -292,7 +297,7 @@ static vg_status unclear(const vg_csv_columns *columns, const vg_source *source,
                          source->path, name, all);
 }
 
-/* Without --classes: columns that cannot be told from classes are refused. Sets source->free_columns. */
+/* Without --classes: columns that are not clearly classes are refused. Sets source->free_columns. */
 static vg_status check_values(vg_csv_columns *columns, vg_source *source) {
     int family = FAMILY_NONE;
     const char *ambiguous = NULL;
@@ -336,7 +341,8 @@ static int common_family(const vg_csv_columns *columns) {
     return family;
 }
 
-/* Names that are the numbers 0 .. C-1 in any order are places: the columns go there and the classes have no names. */
+/* Names that are the numbers 0 .. C-1 in any order give the positions of the columns; the classes then have no
+ * names. */
 static vg_status place_by_number(vg_csv_columns *columns, int family, bool *placed) {
     bool *taken;
     VG_TRY(vg_base__zalloc(&taken, columns->values, sizeof *taken, "columns"));
@@ -414,7 +420,8 @@ vg_status vg_csv__assign(vg_csv_columns *columns, vg_source *source, bool header
     VG_TRY(vg_base__zalloc(&columns->places, columns->count, sizeof *columns->places, "columns"));
     if (!header) {
         if (roles->id || roles->label || roles->member)
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: has no line of column names, so %s names none", source->path,
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: has no line of column names, so %s cannot name one",
+                                 source->path,
                                  roles->id      ? "--id"
                                  : roles->label ? "--label"
                                                 : "--member");

@@ -11,13 +11,13 @@ typedef struct vg_csv_columns {
     vg_strings names; /* of the header line; empty without one */
     size_t count;
     vg_role *roles;
-    size_t *places; /* of a value column: its class; of a label column: which label */
+    size_t *places; /* of a value column: its class; of a label column: its label */
     size_t values, labels, samples, members;
-    bool logits; /* the value columns are named as logits are */
+    bool logits; /* the names of the value columns are those of logits */
 } vg_csv_columns;
 
-/* Gives every column its role, by source->roles and by the names; names of classes go to source->classes. Fails, with
- * the option that helps, where that is not clear. `header` false: every column is a class. */
+/* Gives every column its role, by source->roles and by the names; names of classes go to source->classes. Fails,
+ * naming the option that decides, where a role is not clear. `header` false: every column is a class. */
 vg_status vg_csv__assign(vg_csv_columns *columns, vg_source *source, bool header);
 void vg_csv__free(vg_csv_columns *columns);
 

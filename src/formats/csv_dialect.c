@@ -17,7 +17,7 @@ enum { LOOK_LINES = 32, LONGEST_NUMBER = 512 };
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Copies text to lines->field, of every two quotes one. */
+/* Copies text to lines->field with doubled quotes made single. */
 static vg_status halve_quotes(vg_lines *lines, const char **text, size_t *length) {
     if (lines->field_room < *length) {
         vg_base__release(lines->field);
@@ -32,7 +32,7 @@ static vg_status halve_quotes(vg_lines *lines, const char **text, size_t *length
     return VG_OK;
 }
 
-/* A field that begins with a quote. It ends at the first quote that no other follows. */
+/* A field that begins with a quote. It ends at the first quote that is not followed by another. */
 static vg_status quoted_field(vg_lines *lines, char separator, size_t start, size_t *at, const char **text,
                               size_t *length) {
     const char *first = lines->text + start + 1, *stop = lines->text + lines->length;
@@ -46,7 +46,8 @@ static vg_status quoted_field(vg_lines *lines, char separator, size_t start, siz
     while (close && end < lines->length && lines->text[end] != separator && is_blank(lines->text[end]))
         end++;
     if (!close || (end < lines->length && lines->text[end] != separator))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: a quoted field is not closed, or has text behind it",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: line %zu: a quoted field is not closed, or text follows its closing quote",
                              lines->source->path, lines->number);
     *text = first;
     *length = (size_t)(close - first);
@@ -127,7 +128,7 @@ static vg_status wrong(const vg_lines *lines, size_t column, const char *text, s
                          column + 1, (int)(length > 60 ? 60 : length), text, reason);
 }
 
-/* The field has the other decimal mark than the table's. */
+/* Fails: the field's decimal mark differs from the table's. */
 static vg_status mixed(const vg_csv_dialect *dialect, const vg_lines *lines, size_t column, const char *text,
                        size_t length) {
     char reason[200];
@@ -150,12 +151,13 @@ vg_status vg_csv__number(vg_csv_dialect *dialect, const vg_lines *lines, size_t 
     if (dialect->decimal == ',' && pointed && vg_number__parse(out, text, length))
         return mixed(dialect, lines, column, text, length);
     if (!comma_number(out, text, length))
-        return wrong(lines, column, text, length, "is no number");
+        return wrong(lines, column, text, length, "is not a number");
     if (dialect->separator == ',' && dialect->decimal == 0)
         return wrong(lines, column, text, length, "has a comma; if that is its decimal mark, give --decimal comma");
     if (dialect->decimal == '.')
-        return dialect->given ? wrong(lines, column, text, length, "is no number: --decimal says that it has a point")
-                              : mixed(dialect, lines, column, text, length);
+        return dialect->given
+                   ? wrong(lines, column, text, length, "is not a number: --decimal says that it has a point")
+                   : mixed(dialect, lines, column, text, length);
     if (dialect->decimal == 0)
         dialect->decimal = ',', dialect->line = lines->number;
     if (!may_be_thousands(text, length))
@@ -175,9 +177,9 @@ vg_status vg_csv__check_decimals(const vg_csv_dialect *dialect, const vg_source 
 }
 
 /* --- the separator ------------------------------------------------------------------------------------------------ */
-/* Digits, signs, points and separators only, among them a separator, and not a number with a decimal comma: a piece
- * of two fields that the wrong separator left together. */
-static bool is_torn(const char *text, size_t length) {
+/* Whether a field holds digits, signs, points and separators only, at least one separator, and is not a number with
+ * a decimal comma: two fields that a wrong separator left together. */
+static bool is_unsplit(const char *text, size_t length) {
     double number;
     size_t marks = 0;
     for (size_t i = 0; i < length; i++) {
@@ -196,7 +198,7 @@ static bool are_even(vg_lines *lines, char separator) {
         for (; at <= lines->length; count++) {
             const char *text;
             size_t length;
-            if (vg_csv__field(lines, separator, &at, &text, &length) != VG_OK || is_torn(text, length))
+            if (vg_csv__field(lines, separator, &at, &text, &length) != VG_OK || is_unsplit(text, length))
                 return false;
         }
         first = row == 0 ? count : first;

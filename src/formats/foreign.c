@@ -1,8 +1,9 @@
-/* foreign.c - files that people have and that are not read here: refused with the lines of Python that convert them.
+/* foreign.c - files of formats that are common but not read here: refused with the lines of Python that convert
+ * them.
  *
- * Pickles (.pkl, PyTorch's .pt, joblib) run any code they hold when they are opened, so that they are never read.
- * Parquet, Arrow, HDF5, MATLAB and Excel need libraries of their own; the Python package reads Parquet where pyarrow is
- * installed. Kinds are known by their first bytes, and files whose first bytes say nothing by their endings. */
+ * Pickles (.pkl, PyTorch's .pt, joblib) run any code they hold when they are opened, so they are never read.
+ * Parquet, Arrow, HDF5, MATLAB and Excel need libraries of their own; the Python package reads Parquet where pyarrow
+ * is installed. Kinds are recognised by their first bytes, or by the ending where those are not specific. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memmem */
 #endif
@@ -12,7 +13,7 @@
 #include "base/names.h"
 #include "formats/source.h"
 
-enum { LOCAL_HEADER = 30 }; /* of a zip member: its name follows, whose length is at 26 */
+enum { LOCAL_HEADER = 30 }; /* of a zip member; its name follows, with its length at offset 26 */
 
 /* `lines` has one %s for the input's name and one for the output's, without folder and ending. */
 typedef struct foreign {
@@ -95,7 +96,8 @@ static vg_status refuse(const vg_source *source, const foreign *kind) {
     return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: is %s; convert it in Python: %s", source->path, kind->what, lines);
 }
 
-/* Pickles of protocol 2 and later: 0x80, the protocol, and a stop at the end. Older ones are known by their ending. */
+/* Pickles of protocol 2 and later: 0x80, the protocol, and a stop opcode at the end. Protocols 0 and 1 are
+ * recognised by the ending. */
 static bool is_pickle(const vg_mapping *map) {
     return map->size >= 3 && map->bytes[0] == 0x80 && map->bytes[1] >= 2 && map->bytes[1] <= 5 &&
            map->bytes[map->size - 1] == '.';

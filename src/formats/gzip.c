@@ -2,10 +2,10 @@
  *
  *     member   1f 8b, method 8, flags, time 4, extra flags, system; optional fields; deflate data; CRC-32 4, size 4
  *
- * A file is one member or several behind each other, whose contents are joined; zeros may follow (tapes). zlib reads
- * the headers and checks each CRC and size. The content goes to an unnamed temporary file, which is mapped in place of
- * the compressed one, so that memory stays bounded and every reader works as on a plain file. Data do not reach 200
- * times their compressed size: a file that does, beyond 1 GiB, is refused before it fills the disk. */
+ * A file is one member or several in sequence, whose contents are joined; zeros may follow (tape padding). zlib
+ * reads the headers and checks each CRC and size. The content goes to an unnamed temporary file, which is mapped in
+ * place of the compressed one, so that memory stays bounded and every reader works as on a plain file. Real data do
+ * not reach 200 times their compressed size: a file that does, beyond 1 GiB, is refused before it fills the disk. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ static vg_status keep(expander *e, size_t size) {
     return vg_file__write_all(e->fd, e->out, size, "temporary copy of a gzip file");
 }
 
-/* Behind a member: another one, zeros to the end of the file, or the end. */
+/* After a member: another one, zeros to the end of the file, or the end. */
 static vg_status next_member(expander *e, bool *done) {
     size_t at = e->fed - e->z.avail_in;
     const uint8_t *rest = e->map->bytes + at;
@@ -57,8 +57,8 @@ static vg_status next_member(expander *e, bool *done) {
     }
     for (size_t i = 0; i < left; i++)
         if (rest[i] != 0)
-            return vg_base__fail(VG_ERR_FORMAT, "%s: byte %zu, behind its gzip data, is no gzip member", e->path,
-                                 at + i);
+            return vg_base__fail(VG_ERR_FORMAT, "%s: byte %zu, after its gzip data, does not begin a gzip member",
+                                 e->path, at + i);
     return VG_OK;
 }
 

@@ -1,8 +1,7 @@
 /* inflate.c - a deflated zip member read forward, in bounded memory.
  *
- * The stream never gives more than the member's declared size: what would be more is an error, as is an early end,
- * input left over, or a wrong CRC-32. Deflate expands at most 1032 times, so a declared size beyond that is refused
- * before anything. */
+ * The stream never gives more than the member's declared size. More data, an early end, input left over and a wrong
+ * CRC-32 are errors. Deflate expands at most 1032 times, so a larger declared size is refused at once. */
 #include <string.h>
 #include <zlib.h>
 
@@ -15,8 +14,8 @@ struct vg_inflate {
     bool started, finished; /* finished: the end and the CRC were checked */
     const vg_mapping *map;
     const uint8_t *packed;
-    size_t packed_size, fed; /* bytes handed to zlib */
-    size_t size, position;   /* declared bytes, bytes given out */
+    size_t packed_size, fed; /* bytes given to zlib */
+    size_t size, position;   /* declared bytes, bytes returned so far */
     uint32_t expected;
     uint32_t sum;
     size_t dropped;
@@ -63,7 +62,7 @@ void vg_inflate__free(vg_inflate *stream) {
 
 static vg_status restart(vg_inflate *stream) {
     if (inflateReset(&stream->z) != Z_OK)
-        return vg_base__fail(VG_ERR_MEMORY, "%s: cannot start inflating again", stream->what);
+        return vg_base__fail(VG_ERR_MEMORY, "%s: cannot inflate again from its start", stream->what);
     stream->z.avail_in = 0;
     stream->fed = stream->position = stream->dropped = 0;
     stream->finished = false;
@@ -71,7 +70,7 @@ static vg_status restart(vg_inflate *stream) {
     return VG_OK;
 }
 
-/* Gives zlib more input, and lets go of what it is through with. */
+/* Gives zlib more input, and releases the pages that it has consumed. */
 static void feed(vg_inflate *stream) {
     size_t left = stream->packed_size - stream->fed, now = left < INPUT_STEP ? left : INPUT_STEP;
     size_t start = (size_t)(stream->packed - stream->map->bytes);
@@ -85,7 +84,7 @@ static void feed(vg_inflate *stream) {
     stream->fed += now;
 }
 
-/* One step of at most `room` bytes: *got of them; *end when the deflate stream ended. */
+/* Inflates at most `room` bytes: *got of them; *end is true when the deflate stream ended. */
 static vg_status step(vg_inflate *stream, uint8_t *out, size_t room, size_t *got, bool *end) {
     if (stream->z.avail_in == 0)
         feed(stream);
@@ -107,7 +106,7 @@ static vg_status step(vg_inflate *stream, uint8_t *out, size_t room, size_t *got
     return VG_OK;
 }
 
-/* All declared bytes are out: the stream must end here too, and the CRC must fit. */
+/* Called when all declared bytes were returned: the stream must end here too, and the CRC must match. */
 static vg_status finish(vg_inflate *stream) {
     bool end = stream->finished;
     while (!end) {

@@ -17,7 +17,7 @@ typedef struct span {
 typedef struct cursor {
     const vg_source *source;
     size_t at;
-    bool begun; /* of the container that is walked */
+    bool begun; /* an entry of the current container was read */
 } cursor;
 
 static char peek(cursor *c) {
@@ -37,7 +37,7 @@ static vg_status bad(const cursor *c, const char *expected) {
                          found >= 32 && found < 127 ? found : '?');
 }
 
-/* Goes behind the closing quote of the text that begins here. */
+/* Moves past the closing quote of the text that begins here. */
 static vg_status skip_text(cursor *c) {
     const vg_mapping *map = &c->source->map;
     for (c->at++; c->at < map->size && map->bytes[c->at] != '"'; c->at++)
@@ -50,7 +50,7 @@ static vg_status skip_text(cursor *c) {
     return VG_OK;
 }
 
-/* Goes behind the value that begins here. Brackets are counted, not matched: the parser of the value does that. */
+/* Moves past the value that begins here. Brackets are counted, not matched; the parser of the value matches them. */
 static vg_status skip_value(cursor *c, span *out) {
     const vg_mapping *map = &c->source->map;
     size_t depth = 0;
@@ -81,7 +81,7 @@ static vg_status skip_value(cursor *c, span *out) {
     return out->end > out->begin ? VG_OK : bad(c, "a value");
 }
 
-/* The next entry of a list or an object whose opening bracket the cursor stood behind; *more false behind its end. */
+/* Moves to the next entry of a list or an object whose opening bracket was passed; *more is false after its end. */
 static vg_status next_entry(cursor *c, char close, bool *more) {
     char here = peek(c);
     *more = here != close;
@@ -114,7 +114,7 @@ static vg_status parse(json_t **out, const vg_source *source, span s) {
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 typedef vg_status (*entry_reader)(vg_json_records *r, json_t *value);
 
-/* Reads each entry of the list that begins at `begin`; *end is behind it, *count the number of entries. */
+/* Reads each entry of the list that begins at `begin`; *end is the offset after it. */
 static vg_status each_entry(vg_json_records *r, size_t begin, entry_reader read, size_t *end) {
     cursor c = {.source = r->source, .at = begin + 1};
     size_t forgotten = begin;
@@ -150,7 +150,7 @@ static vg_status read_sample(vg_json_records *r, json_t *value) {
     bool labels = r->source->roles.labels_only && !json_is_object(value);
     if (json_is_object(value)) {
         VG_TRY(vg_json__add_record(r, value));
-        r->count--; /* each_entry counts */
+        r->count--; /* each_entry counts it */
         return VG_OK;
     }
     if (r->count == 0)
@@ -184,7 +184,7 @@ static vg_status read_list(vg_json_records *r, span s, entry_reader read, const 
     if (r->source->map.bytes[s.begin] == '{')
         return refuse_table(r->source, "its keys hold objects, not lists");
     if (r->source->map.bytes[s.begin] != '[')
-        return vg_base__fail(VG_ERR_FORMAT, "%s: '%.60s' is no list", r->source->path, key);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: '%.60s' is not a list", r->source->path, key);
     VG_TRY(each_entry(r, s.begin, read, &end));
     *count = r->count;
     return VG_OK;
@@ -270,7 +270,7 @@ static vg_status read_document(vg_json_records *r) {
     else
         return bad(&c, "'[' or '{'");
     if (peek(&c) != '\0' || c.at < map->size)
-        return bad(&c, "nothing behind the document; if it is one object a line, name it .jsonl");
+        return bad(&c, "nothing after the document; if it has one object per line, name it .jsonl");
     if (r->count == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: holds no samples", r->source->path);
     if (!r->has_values && !r->source->roles.labels_only)

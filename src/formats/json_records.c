@@ -1,10 +1,10 @@
 /* json_records.c - samples as JSON values, collected into arrays. See json_records.h.
  *
- * "p" (or "probs", "probabilities", "q") holds probabilities, "z" (or "logits") logits: a list of members, each a list
- * of classes, or one such list for a single member. "label" (or "labels", "l", "y", "y_true", "target") is a whole
- * number, a list of them, or the name of a class; "id" any value. Other keys are passed over. Arrays: P or Z (N, M, C),
- * or (N, C) for flat lists; L (N) or (N, C). Lines without values that hold log-probabilities of tokens are answers of
- * language models (answers.h). */
+ * "p" (or "probs", "probabilities", "q") holds probabilities, "z" (or "logits") logits: a list of members, each a
+ * list of classes, or one such list for a single member. "label" (or "labels", "l", "y", "y_true", "target") is a
+ * whole number, a list of them, or the name of a class; "id" any value. Other keys are ignored. Arrays: P or Z (N,
+ * M, C), or (N, C) for flat lists; L (N) or (N, C). Lines without values that hold log-probabilities of tokens are
+ * answers of language models (answers.h). */
 #include "formats/json_records.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ vg_json_role vg_json__role(const vg_roles *roles, const char *key) {
     static const char *const logits[] = {"z", "logits", NULL};
     static const char *const labels[] = {"label", "labels", "l", "y", "y_true", "target", NULL};
     static const char *const ids[] = {"id", "ids", NULL}, *const classes[] = {"classes", "class_names", NULL};
-    /* P and Z are also the names that the arrays get, by which --key may ask for them. */
+    /* P and Z are also the names of the resulting arrays, by which --key may ask for them. */
     bool own = roles->key && strcasecmp(roles->key, "P") != 0 && strcasecmp(roles->key, "Z") != 0;
     if (roles->label ? strcasecmp(roles->label, key) == 0 : is_one_of(key, labels))
         return VG_JSON_LABEL;
@@ -48,12 +48,12 @@ vg_json_role vg_json__role(const vg_roles *roles, const char *key) {
 /* --- values ------------------------------------------------------------------------------------------------------- */
 static vg_status add_classes(vg_json_records *r, const json_t *list, size_t member) {
     if (!json_is_array(list) || json_array_size(list) != r->c)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: member %zu is no list of %zu numbers", r->source->path,
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: member %zu is not a list of %zu numbers", r->source->path,
                              r->unit, r->number, member, r->c);
     for (size_t i = 0; i < r->c; i++) {
         const json_t *number = json_array_get(list, i);
         if (!json_is_number(number))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: member %zu, class %zu is no number", r->source->path,
+            return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: member %zu, class %zu is not a number", r->source->path,
                                  r->unit, r->number, member, i);
         VG_TRY(vg_column__push_f64(&r->value, json_number_value(number)));
     }
@@ -62,7 +62,7 @@ static vg_status add_classes(vg_json_records *r, const json_t *list, size_t memb
 
 vg_status vg_json__add_values(vg_json_records *r, const json_t *values, bool logits) {
     if (!json_is_array(values) || json_array_size(values) == 0)
-        return wrong(r, "its predictions are no list, or an empty one");
+        return wrong(r, "its predictions are not a list, or an empty one");
     bool flat = !json_is_array(json_array_get(values, 0));
     size_t m = flat ? 1 : json_array_size(values),
            c = flat ? json_array_size(values) : json_array_size(json_array_get(values, 0));
@@ -82,7 +82,7 @@ vg_status vg_json__add_values(vg_json_records *r, const json_t *values, bool log
 }
 
 /* --- labels, ids, names ------------------------------------------------------------------------------------------- */
-/* A label that is a name: its code. All samples have names or none has. */
+/* A label that is a name, as its code. Either all samples have names or none has. */
 static vg_status add_name(vg_json_records *r, const json_t *label) {
     size_t code;
     VG_TRY(vg_strings__intern(&r->source->labels.names, json_string_value(label), json_string_length(label), &code));
@@ -97,7 +97,7 @@ static vg_status add_number(vg_json_records *r, const json_t *label) {
     if (json_is_real(label) && json_real_value(label) >= -0x1p53 && json_real_value(label) <= 0x1p53 &&
         (double)(int64_t)json_real_value(label) == json_real_value(label))
         return vg_column__push_i64(&r->label, (int64_t)json_real_value(label));
-    return wrong(r, "its label is no whole number and no name");
+    return wrong(r, "its label is neither a whole number nor a name");
 }
 
 vg_status vg_json__add_label(vg_json_records *r, const json_t *label) {
@@ -124,7 +124,7 @@ vg_status vg_json__add_label(vg_json_records *r, const json_t *label) {
 vg_status vg_json__add_id(vg_json_records *r, const json_t *id) {
     if (r->count == 0)
         r->has_ids = id != NULL;
-    if (!id || !r->has_ids) { /* ids of some samples only are none */
+    if (!id || !r->has_ids) { /* ids are kept only if every sample has one */
         r->has_ids = false;
         return VG_OK;
     }
@@ -142,11 +142,11 @@ vg_status vg_json__add_class_names(vg_json_records *r, const json_t *names) {
     size_t index;
     const json_t *name;
     if (!json_is_array(names))
-        return wrong(r, "its classes are no list of names");
+        return wrong(r, "its classes are not a list of names");
     json_array_foreach((json_t *)names, index, name) {
         size_t place;
         if (!json_is_string(name))
-            return wrong(r, "its classes are no list of names");
+            return wrong(r, "its classes are not a list of names");
         VG_TRY(vg_strings__intern(&r->source->classes, json_string_value(name), json_string_length(name), &place));
         if (place != index)
             return wrong(r, "names a class twice");
@@ -181,7 +181,7 @@ static fields fields_of(const vg_roles *roles, json_t *object) {
     return f;
 }
 
-/* Answers of a language model: log-probabilities of tokens. The classes are given, or the tokens that are there. */
+/* Answers of a language model: log-probabilities of tokens. The classes are given, or the tokens that occur. */
 static vg_status add_answers(vg_json_records *r, const json_t *line, const json_t *classes) {
     char why[160] = "";
     if (r->count == 0 && r->source->roles.classes)
@@ -190,7 +190,7 @@ static vg_status add_answers(vg_json_records *r, const json_t *line, const json_
         const json_t *name = json_array_get(classes, i);
         size_t place;
         if (!json_is_string(name))
-            return wrong(r, "its classes are no list of names");
+            return wrong(r, "its classes are not a list of names");
         VG_TRY(vg_strings__intern(&r->answers.tokens, json_string_value(name), json_string_length(name), &place));
         r->answers.fixed = true;
     }
@@ -198,7 +198,7 @@ static vg_status add_answers(vg_json_records *r, const json_t *line, const json_
     return status == VG_ERR_DATA ? wrong(r, why) : status;
 }
 
-/* Their distributions, and the tokens as names of the classes. */
+/* Adds their distributions, and the tokens as names of the classes. */
 static vg_status finish_answers(vg_json_records *r) {
     vg_answers *a = &r->answers;
     double *values;

@@ -1,9 +1,9 @@
-/* jsonl.c - predictions and labels as one JSON object a line.
+/* jsonl.c - predictions and labels as one JSON object per line.
  *
  *     {"id": ..., "p": [[.7, .2, .1], [.6, .3, .1]], "label": 0}
  *
- * What the keys hold: json_records.c. "classes" in the first line names the classes. Every line must have the same keys
- * and shapes. */
+ * json_records.c describes the keys. "classes" in the first line names the classes. Every line must have the same
+ * keys and shapes. */
 #include "formats/json_records.h"
 
 static vg_status read_line(vg_json_records *r, const vg_lines *lines) {
@@ -16,7 +16,7 @@ static vg_status read_line(vg_json_records *r, const vg_lines *lines) {
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %d: %s", r->source->path, r->number, error.position,
                              error.text);
     vg_status status = json_is_object(object) ? vg_json__add_record(r, object)
-                                              : vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: is no JSON object",
+                                              : vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: is not a JSON object",
                                                               r->source->path, r->number);
     json_decref(object);
     return status;

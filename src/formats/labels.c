@@ -1,12 +1,12 @@
-/* labels.c - labels as people store them, converted to class numbers 0 .. C-1.
+/* labels.c - the usual forms of labels, converted to class numbers 0 .. C-1.
  *
- *     whole numbers (N)          the classes, counted from 0 (or from 1 where the caller says so)
+ *     whole numbers (N)           the classes, counted from 0 (or from 1 where the caller says so)
  *     whole numbers, and classes  that are named by other numbers than 0 .. C-1: the labels are those names
- *     names (N)                  matched with the names of the classes
- *     (N, C) of 0 and 1          one-hot for a multiclass problem, the labels themselves for a multilabel one
- *     (N, H, W), (N, H, W, D)    label maps, one class a site of an image or volume; (H, W) of one image
+ *     names (N)                   matched with the names of the classes
+ *     (N, C) of 0 and 1           one-hot for a multiclass problem, the labels themselves for a multilabel one
+ *     (N, H, W), (N, H, W, D)     label maps, one class per site of an image or volume; (H, W) of one image
  *
- * What does not fit is refused with the option that would make it fit. */
+ * Other labels are refused with the option that would make them fit. */
 #include "formats/labels.h"
 
 #include <stdio.h>
@@ -40,8 +40,8 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
     }
     if (key && find_array(source, key, except, kind, index))
         return VG_OK;
-    if (key &&
-        !(find_array(source, "L", except, kind, index) && source->arrays[*index].owned)) /* a table's column is L */
+    if (key && !(find_array(source, "L", except, kind, index) &&
+                 source->arrays[*index].owned)) /* a table's label column is L */
         return vg_source__find(source, key, index) == VG_OK
                    ? vg_base__fail(VG_ERR_ARGUMENT, "%s: '%.60s' cannot hold both the predictions and the labels",
                                    source->path, key)
@@ -52,7 +52,7 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
     return VG_OK;
 }
 
-/* The lengths that are not 1, in their order; returns how many. */
+/* Copies the lengths other than 1 in their order; returns their number. */
 static size_t squeeze(size_t *out, const size_t *shape, size_t rank) {
     size_t count = 0;
     for (size_t i = 0; i < rank; i++)
@@ -152,7 +152,7 @@ static vg_status match(int64_t *labels, size_t n, const vg_strings *names, const
     return status;
 }
 
-/* An array of texts as codes and names. */
+/* Reads an array of texts as codes and names. */
 static vg_status read_texts(vg_named_labels *out, vg_source *source, size_t index) {
     vg_strings all = {.bytes = NULL};
     vg_status status = vg_source__texts(source, index, &all);
@@ -191,7 +191,7 @@ static vg_status load_names(int64_t **out, size_t *n, vg_source *source, vg_labe
     return VG_OK;
 }
 
-/* Whether the classes are named by whole numbers other than 0 .. C-1 in order: then the labels are such names. */
+/* Whether the classes are named by whole numbers other than 0 .. C-1 in order: the labels are then such names. */
 static bool numbered_otherwise(const vg_strings *classes) {
     bool places = true;
     for (size_t i = 0; i < classes->count; i++) {
@@ -230,13 +230,13 @@ static vg_status check_count(size_t n, const vg_label_frame *frame) {
     if (frame->may_be_mnc && n == frame->m)
         return vg_base__fail(
             VG_ERR_DATA,
-            "%s: %zu labels for %zu samples, but for as many as the second axis of (%zu, %zu, %zu): if the axes "
+            "%s: %zu labels for %zu samples, but the second axis of (%zu, %zu, %zu) has as many: if the axes "
             "are (members, samples, classes), give --axes MNC",
             frame->path, n, frame->n, frame->n, frame->m, frame->c);
     return vg_base__fail(VG_ERR_DATA, "%s: %zu labels for %zu samples", frame->path, n, frame->n);
 }
 
-/* (N, C) of a multiclass problem: each row must have one 1 and else 0. They become (N), in place. */
+/* (N, C) of a multiclass problem: each row must have one 1 and zeros. Becomes (N), in place. */
 static vg_status take_one_hot(int64_t *labels, size_t n, size_t columns, const vg_label_frame *frame) {
     for (size_t i = 0; i < n; i++) {
         size_t ones = 0, others = 0, place = 0;

@@ -4,7 +4,7 @@
 
 #include "formats/source.h"
 
-/* Walks over the lines of a source that are not blank; byte-order mark and carriage returns are taken off. */
+/* Walks over the lines of a source that are not blank, without byte-order mark and carriage returns. */
 typedef struct vg_lines {
     const vg_source *source;
     size_t at, dropped;
@@ -12,12 +12,12 @@ typedef struct vg_lines {
     size_t number;  /* of the current line, from 1 */
     const char *text;
     size_t length;
-    char *field; /* a field of a table with quotes in it, without their doubling; released by who walks over a table */
+    char *field; /* a field with its doubled quotes made single; released by the code that walks over a table */
     size_t field_room;
 } vg_lines;
 bool vg_lines__next(vg_lines *lines);
 
-/* 8-byte values in a row. */
+/* A growing array of 8-byte values. */
 typedef struct vg_column {
     union {
         double *f64;
@@ -28,7 +28,7 @@ typedef struct vg_column {
 } vg_column;
 vg_status vg_column__push_f64(vg_column *column, double value);
 vg_status vg_column__push_i64(vg_column *column, int64_t value);
-/* Hands the values to the source as an array; the column is empty afterwards, whatever comes of it. */
+/* Gives the values to the source as an array. The column is empty afterwards, also on failure. */
 vg_status vg_column__give(vg_column *column, vg_source *source, const char *name, vg_element element, size_t rank,
                           const size_t *shape);
 void vg_column__free(vg_column *column);

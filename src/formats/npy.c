@@ -8,9 +8,9 @@
  *                     {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }
  *     ..      rest    the elements, C order or first axis fastest
  *
- * descr is byte order (< > = |), kind (f i u b) and bytes an element; or kind U or S and characters a text (4 bytes
+ * descr is byte order (< > = |), kind (f i u b) and bytes per element; or kind U or S and characters per text (4 bytes
  * or 1 byte each), which becomes an array of characters with one more axis. Structures, objects and the 2-byte void
- * that ml_dtypes writes for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
+ * that ml_dtypes writes for bfloat16 are well-formed but not supported: VG_ERR_UNSUPPORTED. */
 #include <stdio.h>
 #include <string.h>
 
@@ -122,7 +122,7 @@ static vg_status characters(cursor *c, vg_stored *array, const char *text, size_
     size_t width = 0;
     for (size_t i = 2; i < length; i++) {
         if (text[i] < '0' || text[i] > '9' || width > 1 << 20)
-            return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: type '%.*s' is no length of text that can be read", c->what,
+            return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: type '%.*s' has no length of text that can be read", c->what,
                                  length > 40 ? 40 : (int)length, text);
         width = width * 10 + (size_t)(text[i] - '0');
     }
@@ -236,7 +236,7 @@ vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, co
                              !(seen & 1)   ? "'descr'"
                              : !(seen & 2) ? "'fortran_order'"
                                            : "'shape'");
-    if (array->rank < 2) /* one order then; C is simpler for everyone */
+    if (array->rank < 2) /* both orders are the same then */
         array->fortran = false;
     if (array->text && array->rank == 2 && array->shape[1] == 1) { /* a column of texts is a list of them */
         array->rank = 1;
@@ -266,7 +266,7 @@ vg_status vg_npy__read(vg_source *source) {
     return VG_OK;
 }
 
-/* Pads a header's dictionary (`at` bytes) and puts the magic in front. */
+/* Pads a header's dictionary (`at` bytes) and writes the magic before it. */
 static vg_status finish_header(uint8_t **out, size_t *size, const char *text, size_t at) {
     size_t whole = (10 + at + 1 + 63) / 64 * 64; /* VG_MAX_RANK lengths always fit version 1 */
     VG_TRY(vg_base__alloc(out, whole, 1, "an .npy header"));

@@ -1,14 +1,14 @@
 /* npz.c - NumPy's .npz: a zip file whose members are .npy files, stored or deflated; member P.npy is the array P.
  *
- * Members that are no .npy files, or hold what has no place here (strings, objects), are passed over and explained
- * when asked for. */
+ * Members that are not .npy files, or hold types that are not supported (strings, objects), are skipped; asking for
+ * one gives the reason. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "formats/source.h"
 
-/* A deflated member: its header is inflated now, its elements when they are read. */
+/* A deflated member: its header is inflated here, its elements when they are read. */
 static vg_status deflated_header(vg_source *source, vg_stored *array, const vg_member *member, const char *what,
                                  size_t *header) {
     VG_TRY(vg_inflate__new(&array->stream, &source->map, member, what));
@@ -48,7 +48,7 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
     snprintf(what, sizeof what, "%.300s: member '%.*s'", source->path, (int)(length > 160 ? 160 : length),
              member->name);
     if (length < 4 || memcmp(member->name + length - 4, ".npy", 4) != 0) {
-        vg_base__fail(VG_ERR_FORMAT, "%s is no .npy file", what);
+        vg_base__fail(VG_ERR_FORMAT, "%s is not an .npy file", what);
         return vg_source__skip(source, member->name, length);
     }
     length -= 4;
@@ -72,8 +72,8 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
     return VG_OK;
 }
 
-/* The archive's comment, when it is a JSON object of texts: metadata that npz_write.c put there. Any other comment is
- * passed over. vg_zip__list has found the end record, so the comment is what lies behind it. */
+/* The archive's comment, when it is a JSON object of texts: metadata that npz_write.c put there. Any other comment
+ * is ignored. vg_zip__list has checked the end record; the comment follows it. */
 static vg_status read_comment(vg_source *source) {
     const uint8_t *bytes = source->map.bytes;
     size_t size = source->map.size, lowest = size > 22 + 65535 ? size - 22 - 65535 : 0, at = size - 22;

@@ -1,10 +1,10 @@
 /* npz_write.c - an .npz of stored members (layout: zip.c).
  *
  * A member's size is known when it begins; its CRC is put into the local header when its last byte is written. An
- * extra field of padding makes the elements start at a multiple of 64 in the file, so that they can be used where
- * they are mapped. Sizes or offsets of 4 GiB and more, and more than 65,534 members, use the zip64 records; smaller
- * files have none. Times are fixed, so the same arrays give the same bytes. Metadata are a JSON object in the
- * archive's comment. */
+ * extra field of padding makes the elements start at a multiple of 64 in the file, so that a mapped file can be used
+ * in place. Sizes or offsets of 4 GiB and more, and more than 65,534 members, use the zip64 records; smaller files
+ * have none. Times are fixed, so the same arrays give the same bytes. Metadata are a JSON object in the archive's
+ * comment. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* number.c - text to float64, whatever the locale of the program.
+/* number.c - text to float64, independent of the program's locale.
  *
- * Up to 15 digits with a power of ten up to 22 are exact products or quotients of two float64 (Clinger); the rest
- * goes to strtod under the C locale. */
+ * Up to 15 digits with a power of ten up to 22 are exact products or quotients of two float64 (Clinger); other
+ * numbers go to strtod under the C locale. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* newlocale and uselocale on every system that has them */
 #endif

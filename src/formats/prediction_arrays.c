@@ -2,13 +2,13 @@
  *
  *     P, probs, probabilities, Z, logits, Q         the first of these that is there: Q, which is gated, only where
  *                                                   nothing else is
- *     the only array with 2 or 3 axes               that is not named as labels, classes or ids are; where the caller
+ *     the only array with 2 or 3 axes               that is not named like labels, classes or ids; where the caller
  *                                                   names the axes, with as many
- *     model_0, model_1, ...                         one array (N, C) a member: names that end in consecutive numbers
- *                                                   from 0 or 1 behind a word for a member
+ *     model_0, model_1, ...                         one array (N, C) per member: names that end in consecutive numbers
+ *                                                   from 0 or 1 after a word for a member
  *
- * Other names may stand for anything: arr_0 and arr_1 (numpy.savez without names) may be predictions and one-hot
- * labels. They are refused with the --key that names them all. */
+ * Other names may mean anything: arr_0 and arr_1 (numpy.savez without names) may be predictions and one-hot labels.
+ * They are refused with the --key that names them all. */
 #include "formats/prediction_arrays.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static bool find_listed(const vg_source *source, const char *const *list, size_t
     return false;
 }
 
-/* The length of the word in front of a number at the end of a name, and the number; false without one. */
+/* The length of the word before a number at the end of a name, and the number; false without a number. */
 static bool split_number(const char *name, size_t *word, size_t *number) {
     size_t length = strlen(name), digits = length;
     while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
@@ -69,8 +69,8 @@ bool vg_prediction_arrays__are_logits(const char *name) {
     return listed(words, name, word);
 }
 
-/* --- one array a member ------------------------------------------------------------------------------------------- */
-/* How many axes the array of one member has. */
+/* --- one array per member ----------------------------------------------------------------------------------------- */
+/* The number of axes in the array of one member. */
 static size_t part_rank(const char *axes) { return axes ? strlen(axes) - (strchr(axes, 'M') != NULL) : 2; }
 
 /* "(20, 19, 256, 256)" */
@@ -129,7 +129,7 @@ static vg_status choose_named(vg_prediction_arrays *out, const vg_source *source
     }
 }
 
-/* Orders arrays by the numbers at the end of their names; those without a number keep their places in front. */
+/* Orders arrays by the numbers at the end of their names; those without a number stay first. */
 static void sort_parts(const vg_source *source, vg_prediction_arrays *chosen) {
     for (size_t i = 1; i < chosen->count; i++)
         for (size_t j = i; j > 0; j--) {
@@ -158,7 +158,7 @@ static vg_status choose_prefix(vg_prediction_arrays *out, const vg_source *sourc
     return VG_OK;
 }
 
-/* Whether the candidates are model_0, model_1, ...: then they are sorted by their numbers. */
+/* Whether the candidates are model_0, model_1, ...; if so, sorts them by their numbers. */
 static bool are_members(const vg_source *source, vg_prediction_arrays *chosen, const char *axes) {
     const char *first = source->arrays[chosen->parts[0]].name;
     size_t word, number, own, clean;
@@ -199,7 +199,7 @@ static vg_status none_or_many(const vg_source *source, const vg_prediction_array
     if (candidates->count == 0)
         return vg_base__fail(VG_ERR_FORMAT,
                              "%s: holds no predictions: no array has 2 or 3 axes (or as many as --axes names) and is "
-                             "not named as labels are",
+                             "not named like labels",
                              source->path);
     char names[300] = "", all[300] = "";
     size_t used = 0, joined = 0;

@@ -1,4 +1,4 @@
-/* prediction_arrays.h - which array of a file holds the predictions, or which arrays, one a member. Internal to
+/* prediction_arrays.h - which array of a file holds the predictions, or which arrays, one per member. Internal to
  * formats. */
 #ifndef VG_PREDICTION_ARRAYS_H
 #define VG_PREDICTION_ARRAYS_H
@@ -12,9 +12,9 @@ typedef struct vg_prediction_arrays {
     size_t count;  /* of parts */
 } vg_prediction_arrays;
 
-/* `key` NULL: by the usual names. Else the name of an array, names separated by commas, or "prefix*": the arrays of the
- * members. `labels_key` (or NULL) is never taken for predictions. `axes` (or NULL) tells how many axes they have. What
- * is ambiguous is refused with the option to give. out->parts is released by the caller. */
+/* `key` NULL: by the usual names. Else the name of an array, names separated by commas, or "prefix*": the arrays of
+ * the members. `labels_key` (or NULL) is never taken for predictions. `axes` (or NULL) gives their number of axes.
+ * What is ambiguous is refused with the option to give. out->parts is released by the caller. */
 vg_status vg_prediction_arrays__choose(vg_prediction_arrays *out, const vg_source *source, const char *key,
                                        const char *labels_key, const char *axes);
 /* Whether an array of that name holds logits. */

@@ -1,17 +1,17 @@
 /* prediction_blocks.c - blocks of samples out of stored arrays. See prediction_blocks.h.
  *
- * vg_sites says where sites lie. A run of sites is `inner` elements a site, one site after the other, for every
- * combination of the axes M and C that lie outside: (N, M, C) in C order has one run for all samples, (M, N, C) one a
- * member, (N, M, C, H, W) M C runs of H W sites an image. Float32 and float64 that lie in the file as in memory are
- * viewed there, by strides, where the block is within a run; everything else is converted run by run into a buffer
- * [m outside][c outside][rows][inner]. Where other axes of sites lie among the elements of a site ("scattered", as in
- * W M H C N), elements are read one by one. */
+ * vg_sites gives the positions of sites. A run of sites is `inner` elements per site, one site after the other, for
+ * every combination of the axes M and C outside it: (N, M, C) in C order has one run for all samples, (M, N, C) one
+ * per member, (N, M, C, H, W) M C runs of H W sites per image. Float32 and float64 that are stored as in memory are
+ * viewed in the mapping, by strides, where the block is within a run; everything else is converted run by run into a
+ * buffer [m outside][c outside][rows][inner]. Where other axes of sites lie among the elements of a site
+ * ("scattered", as in W M H C N), elements are read one by one. */
 #include <stdio.h>
 #include <string.h>
 
 #include "formats/prediction_blocks.h"
 
-enum { WINDOW = 64 << 20 }; /* bytes of a mapping that may stay resident behind a reader that jumps about */
+enum { WINDOW = 64 << 20 }; /* bytes of a mapping that a reader out of order may keep resident */
 
 /* --- the layout --------------------------------------------------------------------------------------------------- */
 /* The letters of a stored array: without M where each member has an array of its own. */
@@ -45,7 +45,7 @@ static void store_strides(ptrdiff_t strides[VG_MAX_RANK], const vg_stored *array
     }
 }
 
-/* Which axes lie among the elements of a site, and whether these are all of them. */
+/* Finds the axes that lie among the elements of a site, and whether those are all of them. */
 static void find_runs(vg_prediction_blocks *b) {
     const vg_sites *s = &b->sites;
     size_t members = b->arrays.parts ? 1 : s->m, product = 1;
@@ -105,7 +105,7 @@ vg_status vg_prediction_blocks__open(vg_prediction_blocks *out, vg_source *sourc
     out->target = single ? VG_ELEMENT_F32 : VG_ELEMENT_F64;
     out->direct = parts == 1 && array->element == out->target && !array->stream && !array->swapped &&
                   (uintptr_t)array->data % vg_element__size(array->element) == 0;
-    for (size_t i = 0; i < parts && !in_order; i++) /* runs all over a deflated member */
+    for (size_t i = 0; i < parts && !in_order; i++) /* a deflated member cannot be read out of order */
         VG_TRY(vg_source__hold(source, array_of(out, i)));
     return VG_OK;
 }
@@ -113,25 +113,25 @@ vg_status vg_prediction_blocks__open(vg_prediction_blocks *out, vg_source *sourc
 void vg_prediction_blocks__close(vg_prediction_blocks *blocks) { vg_base__release(blocks->buffer); }
 
 /* --- pages of the mapping ----------------------------------------------------------------------------------------- */
-/* True when the array's pages are this process's to ask for and to release. */
+/* Whether the array's pages belong to the mapping, so that they can be prefetched and released. */
 static bool is_paged(const vg_prediction_blocks *b, size_t index) {
     const vg_stored *array = b->source->arrays + index;
     return b->source->map.mapped && !array->stream && !array->owned;
 }
 
-/* What a run of `rows` samples may make resident: its bytes, and the neighbours that are mapped with a page. */
+/* Bytes that a run of `rows` samples may make resident: its own, and those of its neighbours on the same pages. */
 static size_t footprint(const vg_prediction_blocks *b, size_t rows) {
     return rows * b->inner * vg_element__size(b->source->arrays[b->arrays.index].element) + 65536;
 }
 
-/* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind.
- * Mapping the pages is left to the threads that touch them: it costs least there. */
+/* For arrays with samples first: starts reading this block and the next from the disk where they are not cached, and
+ * releases what was passed. Mapping the pages is left to the threads that touch them, which is cheapest. */
 static void page_forward(vg_prediction_blocks *b, size_t first, size_t rows) {
     vg_stored *array = b->source->arrays + b->arrays.index;
     const vg_mapping *map = &b->source->map;
     size_t start = (size_t)(array->data - map->bytes), run = b->inner * vg_element__size(array->element);
     size_t begin = first * run, end = begin + rows * run, bytes = rows * run < WINDOW ? rows * run : WINDOW;
-    if (begin < array->dropped) /* gone back */
+    if (begin < array->dropped) /* an earlier block was asked for */
         array->dropped = 0;
     vg_file__forget(map, start + array->dropped, begin - array->dropped);
     array->dropped = begin;
@@ -139,7 +139,7 @@ static void page_forward(vg_prediction_blocks *b, size_t first, size_t rows) {
     vg_file__prefetch(map, start + end, bytes < array->bytes - end ? bytes : array->bytes - end);
 }
 
-/* Other orders: runs lie all over the array, which is released as a whole whenever enough of it was touched. */
+/* For other orders: runs are spread over the array, which is released as a whole whenever enough of it was touched. */
 static void page_around(vg_prediction_blocks *b, size_t index, size_t bytes) {
     vg_stored *array = b->source->arrays + index;
     array->touched += bytes;
@@ -150,7 +150,7 @@ static void page_around(vg_prediction_blocks *b, size_t index, size_t bytes) {
 }
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
-/* The place of a site's first element in its array. */
+/* The index of a site's first element in its array. */
 static size_t place_of(const vg_sites *s, size_t site) {
     size_t at = 0;
     for (size_t i = VG_SITE_AXES; i-- > 0; site /= s->shape[i])
@@ -158,7 +158,8 @@ static size_t place_of(const vg_sites *s, size_t site) {
     return at;
 }
 
-/* One piece of a block of `rows` samples, all runs of it: `count` samples from `first` on, behind `done` others. */
+/* Reads one piece of a block of `rows` samples, all runs of it: `count` samples from `first` on, to rows `done` and
+ * following. */
 static vg_status read_piece(vg_prediction_blocks *b, size_t first, size_t count, size_t done, size_t rows) {
     size_t place = place_of(&b->sites, first), width = vg_element__size(b->target);
     for (size_t m = 0; m < b->m_outside; m++) {
@@ -190,8 +191,8 @@ static vg_status fill_buffer(vg_prediction_blocks *b, size_t first, size_t rows)
     return VG_OK;
 }
 
-/* Whether a block is viewed in the mapping: elements as in memory, samples at one stride, and runs that do not make too
- * much of it resident at once. */
+/* Whether a block is viewed in the mapping: elements are stored as in memory, samples have one stride, and the runs
+ * do not make too much of it resident at once. */
 static bool view_directly(const vg_prediction_blocks *b, size_t first, size_t rows) {
     size_t outside = b->m_outside * b->c_outside;
     if (!b->direct || first % b->sites.run + rows > b->sites.run)
@@ -229,7 +230,7 @@ vg_status vg_prediction_blocks__view(vg_prediction_blocks *b, size_t first, size
                              .stride_n = (ptrdiff_t)b->inner,
                              .stride_m = b->m_outside > 1 ? run * (ptrdiff_t)b->c_outside : b->sites.stride_m,
                              .stride_c = b->c_outside > 1 ? run : b->sites.stride_c};
-    if (b->m == 1) /* any stride will do, this one is the packed view's */
+    if (b->m == 1) /* any stride is correct for one member; this is the packed view's */
         view->stride_m = (ptrdiff_t)b->c * (view->stride_c > 0 ? view->stride_c : 1);
     return VG_OK;
 }

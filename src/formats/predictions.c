@@ -1,5 +1,5 @@
-/* predictions.c - predictions as people store them, with their labels and names, handed out a block of samples at a
- * time. Which arrays they are: prediction_arrays.c; where samples lie in them: prediction_blocks.c. */
+/* predictions.c - opened predictions with their labels and names, given out one block of samples at a time.
+ * prediction_arrays.c finds the arrays; prediction_blocks.c finds the samples in them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *
     return VG_OK;
 }
 
-/* --- names, and what is noticed ----------------------------------------------------------------------------------- */
+/* --- names and warnings ------------------------------------------------------------------------------------------- */
 /* The names of the classes: from --classes for arrays, from a table's columns, or stored beside the predictions. */
 static vg_status name_classes(vg_prediction_file *file, const char *listed_names) {
     vg_source *source = file->source;
@@ -93,10 +93,9 @@ static vg_status check_free_columns(vg_prediction_file *file) {
     if (!names || file->n == 0)
         return VG_OK;
     if (file->logits)
-        return vg_base__fail(
-            VG_ERR_FORMAT,
-            "%s: whether all of these columns are classes cannot be told from logits; name them: --classes %s",
-            file->source->path, names);
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: logits do not show whether all of these columns are classes; name them: --classes %s",
+                             file->source->path, names);
     VG_TRY(vg_prediction_file_block(file, 0, file->n, &view));
     for (size_t n = 0; n < file->n; n++)
         for (size_t m = 0; m < file->m; m++) {
@@ -104,16 +103,15 @@ static vg_status check_free_columns(vg_prediction_file *file) {
             for (size_t c = 0; c < file->c; c++)
                 sum += value_at(&view, n, m, c);
             if (fabs(sum - 1) > 1e-2 && file->c > 1)
-                return vg_base__fail(
-                    VG_ERR_FORMAT,
-                    "%s: sample %zu, member %zu: its columns sum to %.6g, not 1, so whether all are classes "
-                    "cannot be told; name those that are: --classes %s",
-                    file->source->path, n, m, sum, names);
+                return vg_base__fail(VG_ERR_FORMAT,
+                                     "%s: sample %zu, member %zu: its columns sum to %.6g, not 1, so not all may be "
+                                     "classes; name those that are: --classes %s",
+                                     file->source->path, n, m, sum, names);
         }
     return VG_OK;
 }
 
-/* Negative numbers where probabilities are expected are logits that were not said to be. */
+/* Negative numbers where probabilities are expected are probably logits. */
 static vg_status check_probabilities(vg_prediction_file *file) {
     vg_predictions view;
     size_t most = ((size_t)1 << 18) / file->m / file->c + 1, rows = file->n < 64 ? file->n : 64;
@@ -126,14 +124,15 @@ static vg_status check_probabilities(vg_prediction_file *file) {
         for (size_t m = 0; m < file->m; m++)
             for (size_t c = 0; c < file->c; c++)
                 if (value_at(&view, n, m, c) < -1e-6)
-                    return vg_base__fail(VG_ERR_DATA,
-                                         "%s: sample %zu, member %zu, class %zu is %.6g, which is no probability; if "
-                                         "these are logits, give --logits",
-                                         file->source->path, n, m, c, value_at(&view, n, m, c));
+                    return vg_base__fail(
+                        VG_ERR_DATA,
+                        "%s: sample %zu, member %zu, class %zu is %.6g, which is not a probability; if "
+                        "these are logits, give --logits",
+                        file->source->path, n, m, c, value_at(&view, n, m, c));
     return VG_OK;
 }
 
-/* Few samples of many members are more often many samples of few members, stored the other way round. */
+/* Few samples with many members usually mean that the axes are (members, samples, classes). */
 static void notice_axes(vg_prediction_file *file) {
     if (file->may_be_mnc && file->n > 1 && file->n <= 64 && file->m >= 4 * file->n)
         snprintf(file->notice, sizeof file->notice,
@@ -161,7 +160,7 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
-/* A caller's options, those of an older and shorter struct completed by the defaults. */
+/* The caller's options; fields that an older, shorter struct lacks take their defaults. */
 static vg_status complete(vg_prediction_options *out, const vg_prediction_options *options) {
     static const vg_prediction_options defaults = VG_PREDICTION_OPTIONS_INIT;
     VG_TRY(vg_base__take_options(out, options, &defaults, sizeof *out, "vg_prediction_options"));
@@ -344,7 +343,7 @@ vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **ou
     return VG_OK;
 }
 
-/* The only array of a file of labels without a usual name. */
+/* The only array of a file of labels, where none has a usual name. */
 static vg_status find_only(const vg_source *source, vg_label_kind *kind, size_t *index) {
     if (*kind != VG_LABELS_NONE)
         return VG_OK;

@@ -7,8 +7,8 @@
  *                     "__metadata__": {"key": "text"}}
  *     8 + H   rest   the elements, C order, little-endian; data_offsets count from here
  *
- * As in the reference implementation, the tensors must fill the file exactly: no overlap, no hole, nothing left
- * over. Types that have no place here (8-bit floats) are passed over and explained when asked for. */
+ * As in the reference implementation, the tensors must fill the file exactly: no overlap, no gap, nothing left
+ * over. Types that are not supported (8-bit floats) are skipped; asking for one gives the reason. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool known_type(const char *type, vg_element *element) {
     return false;
 }
 
-/* A JSON integer that is a size. */
+/* Reads a JSON integer as a size. */
 static bool size_of_json(const json_t *value, size_t *out) {
     if (!json_is_integer(value) || json_integer_value(value) < 0 || (uintmax_t)json_integer_value(value) > SIZE_MAX)
         return false;
@@ -57,11 +57,11 @@ static vg_status read_shape(const vg_source *source, vg_stored *array, const cha
                              name, array->rank, VG_MAX_RANK);
     for (size_t i = 0; i < array->rank; i++)
         if (!size_of_json(json_array_get(shape, i), array->shape + i))
-            return wrong(source, name, "its shape has something that is no length");
+            return wrong(source, name, "its shape has an entry that is not a length");
     return VG_OK;
 }
 
-/* One tensor of the header; `base` is where offsets count from. */
+/* Reads one tensor of the header; data offsets count from `base`. */
 static vg_status read_tensor(vg_source *source, const char *name, const json_t *about, size_t base, span *where) {
     const char *type = json_string_value(json_object_get(about, "dtype"));
     const json_t *shape = json_object_get(about, "shape"), *offsets = json_object_get(about, "data_offsets");
@@ -70,7 +70,7 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
         return wrong(source, name, "expected \"dtype\" text, \"shape\" list and \"data_offsets\" of two numbers");
     if (!size_of_json(json_array_get(offsets, 0), &begin) || !size_of_json(json_array_get(offsets, 1), &end) ||
         begin > end)
-        return wrong(source, name, "its data_offsets are no range");
+        return wrong(source, name, "its data_offsets are not a range");
     if (end > source->map.size - base)
         return vg_base__fail(VG_ERR_FORMAT,
                              "%s: tensor '%.200s': ends at byte %zu of the data, which have %zu: truncated",
@@ -79,8 +79,8 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
     vg_stored about_it = {0};
     vg_status status = read_shape(source, &about_it, name, shape);
     if (status == VG_OK && !known_type(type, &about_it.element))
-        status = vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%.40s' cannot be read here",
-                               source->path, name, type);
+        status = vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%.40s' is not supported", source->path,
+                               name, type);
     if (status == VG_ERR_UNSUPPORTED)
         return vg_source__skip(source, name, strlen(name));
     VG_TRY(status);
@@ -99,13 +99,13 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
 
 vg_status vg_source__set_metadata(vg_source *source, const json_t *metadata) {
     if (!json_is_object(metadata))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ is no object", source->path);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ is not an object", source->path);
     VG_TRY(vg_base__zalloc(&source->metadata, json_object_size(metadata), sizeof *source->metadata, "metadata"));
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)metadata, key, value) {
         if (!json_is_string(value))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ '%.100s' is no text", source->path, key);
+            return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ '%.100s' is not a text", source->path, key);
         vg_pair *pair = source->metadata + source->metadata_count++;
         VG_TRY(vg_base__strdup(&pair->key, key));
         VG_TRY(vg_base__strdup(&pair->value, json_string_value(value)));
@@ -174,7 +174,7 @@ vg_status vg_safetensors__read(vg_source *source) {
                              error.text);
     vg_status status = json_is_object(header)
                            ? read_header(source, header, 8 + (size_t)length)
-                           : vg_base__fail(VG_ERR_FORMAT, "%s: its header is no JSON object", source->path);
+                           : vg_base__fail(VG_ERR_FORMAT, "%s: its header is not a JSON object", source->path);
     json_decref(header);
     return status;
 }

@@ -1,8 +1,8 @@
 /* safetensors_write.c - writing .safetensors (layout: safetensors.c).
  *
- * The header comes first but needs every tensor, so elements gather in a scratch file and are copied behind the
- * header at the end. Tensors are laid out by falling element size (in the order begun among equals), and the header
- * is padded with spaces to a multiple of 8: every tensor is then aligned to its elements. */
+ * The header comes first but describes every tensor, so elements are collected in a scratch file and copied after
+ * the header at the end. Tensors are laid out by falling element size (in the order begun among equals), and the
+ * header is padded with spaces to a multiple of 8: every tensor is then aligned to its elements. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,8 @@
 #include "formats/source.h"
 
 bool vg_stored__measure(vg_stored *array) {
-    /* Zero-length axes must not hide an overflow of the others: the product is taken over axes of at least one. */
+    /* Zero-length axes must not hide an overflow of the others, so the product is taken over lengths of at least
+     * one. */
     size_t count = 1, bytes;
     bool empty = false;
     for (size_t i = 0; i < array->rank; i++) {
@@ -106,9 +107,9 @@ vg_status vg_source__check_names(const vg_source *source) {
     return status;
 }
 
-/* Arrays of texts go behind the others, so that indices below `count` are numbers; asking for one by name says what
- * it is. */
-static vg_status part_texts(vg_source *source) {
+/* Moves arrays of texts behind the others, so that indices below `count` are numbers. Asking for one by name says
+ * that it holds texts. */
+static vg_status separate_texts(vg_source *source) {
     size_t all = source->count, numbers = 0;
     vg_stored *parted;
     VG_TRY(vg_base__alloc(&parted, source->room, sizeof *parted, "a list of arrays"));
@@ -134,7 +135,7 @@ static vg_status part_texts(vg_source *source) {
     return VG_OK;
 }
 
-/* One code point as UTF-8; what is none becomes '?'. */
+/* Writes one code point as UTF-8; an invalid one becomes '?'. */
 static size_t put_utf8(char *out, int64_t point) {
     if (point < 0 || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
         point = '?';
@@ -178,7 +179,7 @@ vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out) {
     return status;
 }
 
-/* --- what kind of file ------------------------------------------------------------------------------------------ */
+/* --- kinds of files --------------------------------------------------------------------------------------------- */
 static vg_status read_by_kind(vg_source *source) {
     const char *path = source->name;
     const uint8_t *bytes = source->map.bytes;
@@ -210,7 +211,7 @@ static vg_status read_by_kind(vg_source *source) {
                          source->path);
 }
 
-/* Puts a gzip file's content in its place, and the name without .gz beside it. */
+/* Replaces the mapping of a gzip file by one of its content, and sets the name without .gz. */
 static vg_status expand(vg_source *source) {
     const char *path = source->path;
     bool gzip = source->map.size >= 2 && source->map.bytes[0] == 0x1f && source->map.bytes[1] == 0x8b;
@@ -233,7 +234,7 @@ static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path,
     if (status == VG_OK)
         status = read_by_kind(source);
     if (status == VG_OK)
-        status = part_texts(source);
+        status = separate_texts(source);
     if (status == VG_OK)
         status = vg_source__check_names(source);
     source->roles = (vg_roles){.id = NULL};
@@ -302,7 +303,7 @@ void vg_source__close(vg_source *source) {
     vg_base__release(source);
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------------------------- */
 size_t vg_source__count(const vg_source *source) { return source->count; }
 
 vg_status vg_source__info(const vg_source *source, size_t index, vg_array_info *info) {

@@ -1,5 +1,4 @@
-/* source.h - what the readers fill in and the reading functions use: an opened file and its arrays. Internal to
- * formats. */
+/* source.h - an opened file and its arrays, as readers fill it in. Internal to formats. */
 #ifndef VG_SOURCE_H
 #define VG_SOURCE_H
 
@@ -15,9 +14,9 @@
 
 typedef struct vg_inflate vg_inflate;
 
-/* One array. Its elements lie in storage order (C, or first axis fastest when `fortran`) at `data`; those of a
- * deflated member come out of `stream` behind `skip` bytes of .npy header, or lie in `held` once something needed
- * them out of order. */
+/* One array. Its elements lie in storage order (C, or first axis fastest when `fortran`) at `data`. Those of a
+ * deflated member come from `stream` after `skip` bytes of .npy header, or lie in `held` once they were needed out
+ * of order. */
 typedef struct vg_stored {
     char *name;
     vg_element element;
@@ -30,15 +29,15 @@ typedef struct vg_stored {
     vg_inflate *stream;
     size_t skip;
     uint8_t *held;
-    void *owned;       /* memory behind `data` that goes with the array (.csv, .jsonl) */
-    bool has_crc;      /* a stored zip member: checked as the bytes are first read in order */
+    void *owned;       /* memory of `data` that is released with the array (.csv, .jsonl) */
+    bool has_crc;      /* a stored zip member, checked while its bytes are first read in order */
     uint32_t crc, sum; /* expected, and of the first `summed` bytes */
     size_t summed;
     size_t dropped; /* bytes of `data` released so far */
     size_t touched; /* bytes read out of order since the mapping was last released */
 } vg_stored;
 
-/* An array that is there but cannot be read, and why: asking for it gives this line. */
+/* An array that the file has but that cannot be read. Asking for it fails with this reason. */
 typedef struct vg_skipped {
     char *name, *reason;
 } vg_skipped;
@@ -47,7 +46,7 @@ typedef struct vg_pair {
     char *key, *value;
 } vg_pair;
 
-/* What the caller says about columns, fields and arrays; NULL: by the usual names. */
+/* The caller's names for columns, fields and arrays; NULL: the usual names. */
 typedef struct vg_roles {
     const char *id, *label, *member; /* columns of a table; id and label also fields of JSON lines and arrays */
     /* columns of a table: a list, or a regular expression; elsewhere a list of names */
@@ -56,7 +55,7 @@ typedef struct vg_roles {
     char separator;   /* of a table's fields: ',', ';', tab or space; 0: recognised */
     char decimal;     /* '.' or ','; 0: recognised */
     bool labels_only; /* only labels are wanted */
-    /* with labels_only: names of the classes, by which a first line is known to be a label */
+    /* with labels_only: names of the classes, which show that a first line is a label and not a header */
     vg_strings *known;
 } vg_roles;
 
@@ -70,7 +69,7 @@ typedef struct vg_named_labels {
 struct vg_source {
     vg_roles roles; /* while it is opened */
     char *path;     /* as in messages */
-    char *name;     /* the path without .gz: its ending tells the kind */
+    char *name;     /* the path without .gz: its ending shows the kind */
     vg_mapping map;
     vg_stored *arrays;
     size_t count, room;
@@ -78,13 +77,13 @@ struct vg_source {
     size_t skipped_count, skipped_room;
     vg_pair *metadata;
     size_t metadata_count;
-    /* arrays of texts, in `arrays` behind the `count` others: elements are bytes or code points, the last axis runs
-     * over the characters of a text */
+    /* Arrays of texts, in `arrays` after the `count` others: elements are bytes or code points, the last axis runs
+     * over the characters of a text. */
     size_t text_count;
     vg_strings ids;         /* .csv, .jsonl: of the samples, or empty */
     vg_strings classes;     /* .csv, .jsonl: names of the classes, or empty */
     vg_named_labels labels; /* .csv, .jsonl: where labels are names; codes NULL otherwise */
-    char *free_columns;     /* .csv: classes whose names alone do not show that they are; NULL: none */
+    char *free_columns;     /* .csv: columns whose names do not show that they are classes; NULL: none */
 };
 
 /* Readers: fill `source` from source->map. */
@@ -97,39 +96,39 @@ vg_status vg_json__read(vg_source *source);
 
 /* Replaces the mapping of a gzip file by one of its content. */
 vg_status vg_gzip__expand(vg_mapping *map, const char *path);
-/* Files of other programs (Parquet, PyTorch, pickles, ...), by content or ending: refused with the lines of Python that
- * convert them. VG_OK for every other file. */
+/* Refuses files of other programs (Parquet, PyTorch, pickles, ...), by content or ending, with the lines of Python
+ * that convert them. VG_OK for every other file. */
 vg_status vg_foreign__refuse(const vg_source *source);
 
 /* Opens with roles; vg_source__open is this with none. */
 vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *roles);
 vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name,
                                     const vg_roles *roles);
-/* The texts of array `index` (behind the numbers'), all of its rows. */
+/* All texts of array `index`, which comes after the arrays of numbers. */
 vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out);
 
 /* Grows the list by one zeroed array named as given; *out is borrowed until the next call. */
 vg_status vg_source__add(vg_source *source, vg_stored **out, const char *name, size_t length);
 /* Notes that an array cannot be read, for the reason in this thread's error message. */
 vg_status vg_source__skip(vg_source *source, const char *name, size_t length);
-/* An array of parsed float64 or int64 values in C order, which the source takes over (also when it fails). */
+/* Adds an array of parsed float64 or int64 values in C order. The source takes ownership of them, also on failure. */
 vg_status vg_source__own(vg_source *source, const char *name, vg_element element, size_t rank, const size_t *shape,
                          void *data);
-/* Takes over the texts of a JSON object as the file's metadata; once a source. */
+/* Takes the texts of a JSON object as the file's metadata; once for each source. */
 struct json_t;
 vg_status vg_source__set_metadata(vg_source *source, const struct json_t *metadata);
-/* Sorts names and refuses two of the same. */
+/* Fails where two arrays have the same name. */
 vg_status vg_source__check_names(const vg_source *source);
 /* Count and bytes from shape and element; false when they do not fit. */
 bool vg_stored__measure(vg_stored *array);
 
-/* .npy header: its whole size from its first bytes (12 are enough), then its content. `what` opens messages.
- * VG_ERR_UNSUPPORTED: well-formed, but of a type that has no place here. */
+/* .npy header: its whole size from its first bytes (12 are enough), then its content. Messages begin with `what`.
+ * VG_ERR_UNSUPPORTED: well-formed, but of a type that is not supported. */
 vg_status vg_npy__header_size(size_t *out, const uint8_t *bytes, size_t available, const char *what);
 vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, const char *what);
-/* The header NumPy would write (version 1, or 2 when long), padded to a multiple of 64. The caller's. */
+/* The header NumPy would write (version 1, or 2 when long), padded to a multiple of 64. Owned by the caller. */
 vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, size_t rank, const size_t *shape);
-/* The same for a list of `count` texts of so many UTF-32 code points each. */
+/* The same for a list of `count` texts of `characters` UTF-32 code points each. */
 vg_status vg_npy__make_text_header(uint8_t **out, size_t *size, size_t characters, size_t count);
 
 /* A zip member. `name` points into the file and is not terminated. */
@@ -143,8 +142,8 @@ typedef struct vg_member {
 } vg_member;
 vg_status vg_zip__list(vg_member **out, size_t *count, const uint8_t *bytes, size_t size, const char *path);
 
-/* Inflates a member, forward; going back starts again. The whole is checked (size, CRC, end) when its last byte is
- * read. */
+/* Inflates a member, forward; an earlier position inflates from the start again. Size, CRC and end are checked when
+ * the last byte is read. */
 vg_status vg_inflate__new(vg_inflate **out, const vg_mapping *map, const vg_member *member, const char *what);
 vg_status vg_inflate__read(vg_inflate *stream, size_t offset, void *out, size_t size);
 void vg_inflate__free(vg_inflate *stream);
@@ -157,7 +156,7 @@ vg_status vg_source__hold(vg_source *source, size_t index);
 /* Checks the CRC of a stored member over its first `bytes` bytes, where that was not done yet. */
 vg_status vg_source__check_crc(vg_source *source, size_t index, size_t bytes);
 
-/* Conversion of raw elements (any alignment). to_i64 returns the index of the first value that is no int64, or
+/* Conversion of raw elements (any alignment). to_i64 returns the index of the first value that is not an int64, or
  * `count`. */
 void vg_convert__f32(float *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
 void vg_convert__f64(double *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);

@@ -1,5 +1,5 @@
-/* source_read.c - elements out of an opened source: in pieces, converted, with the CRC of stored zip members checked
- * on the way. */
+/* source_read.c - elements of an opened source, converted piece by piece. The CRC of a stored zip member is checked
+ * as its bytes are read. */
 #include <inttypes.h>
 #include <string.h>
 #include <zlib.h>
@@ -22,7 +22,7 @@ vg_status vg_source__check_crc(vg_source *source, size_t index, size_t bytes) {
     const size_t step = (size_t)1 << 24;
     if (array->summed == 0)
         array->sum = (uint32_t)crc32_z(crc32_z(0, NULL, 0), array->data - array->skip, array->skip);
-    bool large = bytes - array->summed > 4 * step; /* do not let the whole of a large member become resident */
+    bool large = bytes - array->summed > 4 * step; /* the whole of a large member must not become resident */
     while (array->summed < bytes) {
         size_t now = bytes - array->summed < step ? bytes - array->summed : step;
         array->sum = (uint32_t)crc32_z(array->sum, array->data + array->summed, now);
@@ -38,7 +38,7 @@ vg_status vg_source__check_crc(vg_source *source, size_t index, size_t bytes) {
     return VG_OK;
 }
 
-/* Converts `count` elements, the array's from `first` on. */
+/* Converts `count` elements of the array from `first` on. */
 static vg_status convert(const vg_source *source, const vg_stored *array, const uint8_t *raw, size_t first,
                          size_t count, vg_element target, void *out) {
     if (target == VG_ELEMENT_F32) {
@@ -54,7 +54,7 @@ static vg_status convert(const vg_source *source, const vg_stored *array, const 
         return VG_OK;
     double value;
     vg_convert__f64(&value, raw + good * vg_element__size(array->element), 1, array->element, array->swapped);
-    bool named = array->name[0] != 0; /* a .npy file's only array is not */
+    bool named = array->name[0] != 0; /* the only array of an .npy file has no name */
     return vg_base__fail(VG_ERR_DATA, "%s: %s%.100s%selement %zu is %.17g, expected a whole number of 64 bits",
                          source->path, named ? "array '" : "", array->name, named ? "': " : "", first + good, value);
 }
@@ -108,14 +108,13 @@ static size_t c_position(const vg_stored *array, size_t o) {
     return position;
 }
 
-/* Fortran order: the elements of one place in the row lie together, one row after the other; they are spread over
- * the output. */
+/* Fortran order: for each position in a row the elements of all rows lie together. They are scattered to the output. */
 static vg_status read_fortran(vg_source *source, size_t index, size_t first, size_t rows, vg_element target,
                               uint8_t *out) {
     VG_TRY(vg_source__hold(source, index));
     vg_stored *array = source->arrays + index;
     size_t length = array->shape[0], row = array->count / length, width = vg_element__size(target);
-    uint64_t values[1024]; /* any of the three targets */
+    uint64_t values[1024]; /* room for any of the three target types */
     for (size_t o = 0; o < row; o++) {
         size_t position = c_position(array, o);
         for (size_t done = 0; done < rows; done += 1024) {
@@ -173,7 +172,7 @@ void vg_source__drop(vg_source *source, size_t index, size_t row) {
     if (array->stream || array->owned || array->fortran || array->rank == 0 || array->count == 0)
         return;
     size_t length = array->shape[0], end = array->bytes / length * (row < length ? row : length);
-    if (end < array->dropped) /* gone back: what was released is resident again */
+    if (end < array->dropped) /* an earlier row was read: what was released is resident again */
         array->dropped = 0;
     vg_file__forget(&source->map, (size_t)(array->data - source->map.bytes) + array->dropped, end - array->dropped);
     array->dropped = end;

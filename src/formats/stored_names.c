@@ -1,13 +1,11 @@
-/* stored_names.c - names of classes and ids of samples that are beside predictions: arrays of texts or whole
- * numbers, or a JSON list in the metadata. */
+/* stored_names.c - names of classes and ids of samples stored beside predictions: arrays of texts or whole numbers,
+ * or a JSON list in the metadata. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "formats/labels.h"
 
-/* The names of `key` (or of the first usual name) as texts: an array of texts, or of whole numbers. Empty when there
- * is none. */
 vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted) {
     const char *const named[] = {key, NULL};
     for (const char *const *name = key ? named : usual; *name; name++)
@@ -35,7 +33,7 @@ vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, co
     size_t ignored;
     vg_status status = vg_source__find(source, key, &ignored);
     return status == VG_OK
-               ? vg_base__fail(VG_ERR_DATA, "%s: '%.60s' is no list of texts or whole numbers", source->path, key)
+               ? vg_base__fail(VG_ERR_DATA, "%s: '%.60s' is not a list of texts or whole numbers", source->path, key)
                : status;
 }
 

@@ -54,7 +54,7 @@ static size_t slot_of(const vg_strings *strings, const char *text, size_t length
     return slot;
 }
 
-/* A table at least twice as large as the list and one more; the first of equal texts is in it. */
+/* Makes sure that the table has more than twice as many slots as texts. Of equal texts it holds the first. */
 static vg_status make_table(vg_strings *strings) {
     if (strings->slot_count > 2 * (strings->count + 1))
         return VG_OK;

@@ -7,8 +7,8 @@
 
 #include "vargate/status.h"
 
-/* Texts one behind the other in `bytes`, each ended by a NUL; text i begins at starts[i]. `slots` is a hash table of
- * the texts, made by the first vg_strings__intern or vg_strings__find. */
+/* Texts in sequence in `bytes`, each ended by a NUL; text i begins at starts[i]. `slots` is a hash table of the
+ * texts, made by the first vg_strings__intern or vg_strings__find. */
 typedef struct vg_strings {
     char *bytes;
     size_t used, room;
@@ -20,9 +20,9 @@ typedef struct vg_strings {
 } vg_strings;
 
 vg_status vg_strings__push(vg_strings *strings, const char *text, size_t length);
-/* The index of the text, which is added when it is not there yet. */
+/* The index of the text, which is added where it is missing. */
 vg_status vg_strings__intern(vg_strings *strings, const char *text, size_t length, size_t *index);
-/* The position of the text; *found is false when it is not there. */
+/* The index of the text; *found is false when it is missing. */
 vg_status vg_strings__find(vg_strings *strings, const char *text, size_t length, size_t *index, bool *found);
 const char *vg_strings__at(const vg_strings *strings, size_t index);
 /* Pointers to all texts, made once; borrowed. */

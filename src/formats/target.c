@@ -1,10 +1,10 @@
-/* target.c - whether a file may be written: never over an input, and over an existing file only if it is one of ours.
+/* target.c - whether a file may be written: never over an input, over an existing file only if vargate wrote it.
  *
- * An existing file counts as ours, of the wanted product, by what it holds and not by its name:
+ * Whether vargate wrote an existing file as the wanted product is decided by its content, not by its name:
  *
  *     .npz, .safetensors   metadata "vargate" = the product's name, or the arrays that only this product has;
- *                          predictions by the metadata alone, since everybody's have the arrays P or Z and L
- *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions
+ *                          predictions by the metadata alone, because any program's have the arrays P or Z and L
+ *     .csv                 the header: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions
  *                          "id,pred..."; sets "id,..." with columns of size and set
  *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision;
  *                          sets id, sets
@@ -31,7 +31,7 @@
 enum { LONGEST_LINE = 16 << 20, LARGEST_JSON = 64 << 20, HTML_HEAD = 4096 };
 
 static const struct {
-    const char *name, *phrase; /* in the metadata; in messages */
+    const char *name, *phrase; /* in the metadata, in messages */
     const char *arrays[6];     /* an .npz or .safetensors of the product has them all */
     const char *keys[4];       /* a line of .jsonl has them all */
 } products[] = {
@@ -64,7 +64,7 @@ vg_status vg_writer__mark(vg_writer *writer, vg_product product) {
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__mark: no product has the number %d", (int)product);
     if (!writer)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__mark: writer must not be NULL");
-    if (writer->kind == VG_KIND_NPY) /* has no place for it */
+    if (writer->kind == VG_KIND_NPY) /* an .npy has no metadata */
         return VG_OK;
     return vg_writer__metadata(writer, "vargate", products[product].name);
 }
@@ -96,7 +96,7 @@ static bool ends(const char *text, size_t length, const char *with) {
     return length >= tail && memcmp(text + length - tail, with, tail) == 0;
 }
 
-/* The heading of a table. */
+/* Whether the header of a table is that of the product. */
 static bool is_heading(const char *line, size_t length, vg_product product) {
     if (product == VG_PRODUCT_SCORES)
         return (begins(line, length, "n,") || begins(line, length, "id,")) &&
@@ -110,7 +110,7 @@ static bool is_heading(const char *line, size_t length, vg_product product) {
     return product == VG_PRODUCT_DECISIONS && begins(line, length, "id,pred") && memmem(line, length, ",decision", 9);
 }
 
-/* The first line of a file of JSON lines. */
+/* Whether the first line of a file of JSON lines is that of the product. */
 static bool is_record(const char *line, size_t length, vg_product product) {
     json_t *object = products[product].keys[0] ? json_loadb(line, length, 0, NULL) : NULL;
     bool ours = json_is_object(object);
@@ -129,7 +129,7 @@ static bool is_temperatures(const char *text, size_t size) {
     return ours;
 }
 
-/* A JSON document of the command, or a list that begins with one. */
+/* Whether a text is a JSON document of the command `wanted`, or a list that begins with one. */
 static bool is_document(const char *text, size_t size, const char *wanted) {
     json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
     const json_t *one = json_is_array(object) ? json_array_get(object, 0) : object;
@@ -186,7 +186,7 @@ static bool is_ours(const char *path, vg_product product) {
 }
 
 /* --- the check ---------------------------------------------------------------------------------------------------- */
-/* Whether two names of files that do not exist yet lead to one place: the same last part in the same folder. */
+/* Whether two names of files that do not exist yet refer to one file: the same last part in the same folder. */
 static bool same_place(const char *a, const char *b) {
     const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
     struct stat left, right;

@@ -1,4 +1,4 @@
-/* text.c - plain text files written beside and renamed into place; "-" is standard output, written as it comes. */
+/* text.c - plain text files written beside and renamed into place; "-" is standard output, written at once. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-/* texts_write.c - a list of texts as an array of NumPy's: '<U8', eight UTF-32 code points an element, padded with zeros
- * (.npy and .npz; .safetensors has no texts). */
+/* texts_write.c - a list of texts as an array of NumPy's str_ type: '<U8', eight UTF-32 code points per element,
+ * padded with zeros (.npy and .npz; .safetensors has no texts). */
 #include <stdio.h>
 #include <string.h>
 
 #include "formats/writer.h"
 
-/* The next code point of UTF-8 text, or 0xfffd for bytes that are none; *text moves on. */
+/* The next code point of UTF-8 text, or 0xfffd for an invalid byte; *text moves past it. */
 static uint32_t code_point(const char **text) {
     const unsigned char *p = (const unsigned char *)*text;
     unsigned more = *p < 0x80                 ? 0

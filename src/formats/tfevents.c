@@ -21,7 +21,7 @@ struct vg_events {
     char path[4200];
 };
 
-/* A protobuf message that is being written. Its room suffices for VG_EVENT_SCALARS values of the longest tags. */
+/* A protobuf message that is being written. Its buffer holds VG_EVENT_SCALARS values of the longest tags. */
 typedef struct message {
     unsigned char bytes[MESSAGE];
     size_t length;

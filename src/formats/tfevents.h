@@ -14,10 +14,10 @@ typedef struct vg_event_scalar {
     float value;
 } vg_event_scalar;
 
-enum { VG_EVENT_SCALARS = 24 }; /* the most of one event */
+enum { VG_EVENT_SCALARS = 24 }; /* the most scalars in one event */
 
-/* Creates the file, replacing one that is there. Events are appended and flushed one by one, because TensorBoard
- * follows a file that grows. */
+/* Creates the file, or replaces an existing one. Events are appended and flushed one by one, because TensorBoard
+ * follows a growing file. */
 vg_status vg_events__open(vg_events **out, const char *path);
 vg_status vg_events__write(vg_events *events, double wall_time, int64_t step, const vg_event_scalar *scalars,
                            size_t count);

@@ -1,6 +1,7 @@
-/* writer.c - named arrays into a new file: the calls every kind shares, and .npy itself.
+/* writer.c - named arrays into a new file: the calls that every kind shares, and .npy itself.
  *
- * An array's bytes are counted against its shape. A failed step spoils the writer: close then removes everything. */
+ * The bytes of an array are counted against its shape. After a failed step every later call fails, and close removes
+ * the file. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -58,7 +59,7 @@ static vg_status check_ready(const vg_writer *writer) {
     return VG_OK;
 }
 
-/* A place for one more entry in a list. */
+/* Makes room for one more entry in a list. */
 static vg_status grow(void *list, size_t *room, size_t count, size_t size) {
     if (count < *room)
         return VG_OK;
@@ -117,13 +118,13 @@ static vg_status npy_begin(vg_writer *writer, const vg_entry *entry) {
     return status;
 }
 
-/* All bytes of the last array are there. */
+/* Called when all bytes of the last array were written. */
 static vg_status end_array(vg_writer *writer) {
     return writer->kind == VG_KIND_NPZ ? vg_npz__end(writer, writer->entries + writer->count - 1) : VG_OK;
 }
 
-/* characters > 0: the last axis, which the header leaves to the type of the elements, holds the characters of a text.
- */
+/* characters > 0: an array of texts. Its last axis is the characters of a text, which the header states as part of
+ * the element type. */
 static vg_status begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
                        size_t characters) {
     VG_TRY(check_ready(writer));
@@ -133,7 +134,7 @@ static vg_status begin(vg_writer *writer, const char *name, vg_element element, 
         memcpy(measure.shape, shape, rank * sizeof *shape);
     if (vg_element__size(element) == 0 || !vg_stored__measure(&measure))
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "%s: array '%.100s': its shape does not fit in memory, or its type is none",
+                             "%s: array '%.100s': its shape does not fit in memory, or its type is unknown",
                              vg_output__path(writer->output), name);
     VG_TRY(grow(&writer->entries, &writer->room, writer->count, sizeof *writer->entries));
     vg_entry *entry = writer->entries + writer->count;
@@ -159,7 +160,8 @@ vg_status vg_writer__begin(vg_writer *writer, const char *name, vg_element eleme
 vg_status vg_writer__begin_texts(vg_writer *writer, const char *name, size_t characters, size_t count) {
     size_t shape[2] = {count, characters};
     if (writer->kind == VG_KIND_SAFETENSORS)
-        return spoil(writer, vg_base__fail(VG_ERR_ARGUMENT, "%s: .safetensors holds no texts; metadata does",
+        return spoil(writer, vg_base__fail(VG_ERR_ARGUMENT,
+                                           "%s: .safetensors cannot hold an array of texts; store them as metadata",
                                            vg_output__path(writer->output)));
     return spoil(writer, begin(writer, name, VG_ELEMENT_U32, 2, shape, characters));
 }

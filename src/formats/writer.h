@@ -7,7 +7,7 @@
 
 typedef enum vg_kind { VG_KIND_NPY, VG_KIND_NPZ, VG_KIND_SAFETENSORS } vg_kind;
 
-/* An array begun: what its directory entry or header line will need. */
+/* An array that was begun: what its directory entry or header line will need. */
 typedef struct vg_entry {
     char *name;
     vg_element element;
@@ -24,7 +24,7 @@ struct vg_writer {
     vg_output *output;
     vg_entry *entries;
     size_t count, room;
-    size_t left; /* bytes still to come of the last array */
+    size_t left; /* bytes of the last array that were not written yet */
     int scratch; /* .safetensors: elements, until the header is known */
     uint64_t scratch_size;
     vg_pair *metadata;
@@ -32,11 +32,11 @@ struct vg_writer {
     bool failed; /* a step failed: close will not rename */
 };
 
-/* Begins an array of `count` texts of so many UTF-32 code points each; their bytes follow by vg_writer__append. */
+/* Begins an array of `count` texts of `characters` UTF-32 code points each; their bytes follow by vg_writer__append. */
 vg_status vg_writer__begin_texts(vg_writer *writer, const char *name, size_t characters, size_t count);
-/* The .npy header of an entry; the caller's. */
+/* The .npy header of an entry; owned by the caller. */
 vg_status vg_writer__header(uint8_t **out, size_t *size, const vg_entry *entry);
-/* Writes the file in front of the elements; after all elements; at the end of all. */
+/* Write what precedes the elements of an array; what follows them; and the end of the file. */
 vg_status vg_npz__begin(vg_writer *writer, vg_entry *entry);
 vg_status vg_npz__end(vg_writer *writer, vg_entry *entry);
 vg_status vg_npz__finish(vg_writer *writer);

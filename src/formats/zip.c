@@ -1,4 +1,4 @@
-/* zip.c - the directory of a zip file, as far as .npz needs it: stored and deflated members, zip64, data descriptors.
+/* zip.c - the parts of the zip format that .npz needs: directory, stored and deflated members, zip64, data descriptors.
  *
  * All numbers are little-endian; the number after a field is its size in bytes.
  *
@@ -44,7 +44,7 @@ static vg_status find_end(const archive *zip, size_t *at) {
     return vg_base__fail(VG_ERR_FORMAT, "%s: no end-of-directory record: truncated, or not a zip file", zip->path);
 }
 
-/* Reads the end records; the directory then lies inside the file, in front of them. */
+/* Reads the end records, and checks that the directory lies in the file before them. */
 static vg_status read_end(archive *zip) {
     size_t end = 0;
     VG_TRY(find_end(zip, &end));
@@ -73,7 +73,7 @@ static vg_status read_end(archive *zip) {
     return VG_OK;
 }
 
-/* Replaces each of the `count` values that is 0xffffffff by its turn in the zip64 extra field. */
+/* Replaces each of the `count` values that is 0xffffffff by the next one of the zip64 extra field. */
 static bool widen(uint64_t *const values[], size_t count, const uint8_t *extra, size_t length) {
     size_t wanted = 0;
     for (size_t i = 0; i < count; i++)

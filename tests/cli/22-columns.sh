@@ -28,7 +28,7 @@ run evaluate pandas.csv --renormalise
 fails_with 1 "--classes cat,dog,bird"
 cut -d, -f1-6 pandas.csv >free.csv
 run score free.csv --logits
-fails_with 1 "cannot be told from logits; name them: --classes cat,dog,bird"
+fails_with 1 "logits do not show whether all of these columns are classes; name them: --classes cat,dog,bird"
 run evaluate free.csv --logits --json --classes cat,dog,bird
 exits 0
 near "$(json accuracy)" 0.75
@@ -99,7 +99,7 @@ exits 0
 quiet
 printf '0\n0\n0\n0\n0\n0\n0\n0\n0\n' >nine.csv
 run score mnc.npy --labels nine.csv
-fails_with 1 "9 labels for 2 samples, but for as many as the second axis of (2, 9, 2)"
+fails_with 1 "9 labels for 2 samples, but the second axis of (2, 9, 2) has as many"
 cp "$root/$example" val.npz
 run decide val.npz --calibration val.npz --target-coverage 0.9
 exits 0

@@ -33,7 +33,7 @@ for same in t.tsv eu.csv names.csv t.csv.gz t.tsv.gz t.json lists.json; do
     near "$(json m)" 2
 done
 run score eu.csv --decimal point
-fails_with 1 "line 2, column 3: '0,9' is no number: --decimal says that it has a point"
+fails_with 1 "line 2, column 3: '0,9' is not a number: --decimal says that it has a point"
 run score eu.csv --separator '|'
 fails_with 2 "--separator: '|' is none of comma, semicolon, tab, space"
 printf '0,1;2,5\n1,0;3,5\n' >plain.csv

@@ -30,7 +30,7 @@ sites one.npy NMCHW f4
 run score one.npy
 fails_with 1 "has 5 axes, expected 3 (samples, members, classes) or 2 (samples, classes); of images and volumes name"
 run score one.npy --axes NMXHW
-fails_with 1 "axes 'NMXHW': 'X' is no axis; use N samples, M members, C classes and, of images and volumes, H W D"
+fails_with 1 "axes 'NMXHW': 'X' is not an axis; use N samples, M members, C classes and, of images and volumes, H W D"
 run score one.npy --axes NMC
 fails_with 1 "names 3, but the array has 5 (3, 3, 4, 5, 7); what fits: NMCHW, MNCHW or NCHWM"
 run score one.npy --axes NMCHH
@@ -78,7 +78,7 @@ fails_with 1 "no labels in it"
 run evaluate flat.npz --ignore 255
 fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
 run evaluate one.npy --axes MNCHW --labels maps.npy --ignore x
-fails_with 2 "--ignore: 'x' is no whole number"
+fails_with 2 "--ignore: 'x' is not a whole number"
 # Intervals: images are drawn. Images of equal sites have the intervals of one sample each.
 sites copies.npz copies
 run evaluate flat.npz --renormalise --bootstrap 200 --json
@@ -127,7 +127,7 @@ prints "3 images of 5 x 7 sites"
 near "$(grep -c . folder/maps/images.csv)" 4
 mkdir foreign && echo mine >foreign/file
 run score one.npy --axes MNCHW --renormalise --maps foreign
-fails_with 1 "foreign: holds files and is no folder of maps that vargate wrote"
+fails_with 1 "foreign: holds files and is not a folder of maps that vargate wrote"
 [ "$(ls foreign)" = file ] && pass || fail "a refused folder was written to"
 run score flat.npz --renormalise --maps other
 fails_with 1 "--maps writes maps of images: name the axes, --axes NMCHW"

@@ -29,7 +29,7 @@ near "$(csv scores.csv mean_1 0)" 0.75 1e-6
 run calibrate $example -q -o temps.json
 exits 0
 quiet
-prints "one a member: median"
+prints "one per member: median"
 grep -v sweeps "$folder/out" >filtered
 mv filtered "$folder/out"
 matches calibrate-example.txt

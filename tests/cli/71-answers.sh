@@ -44,14 +44,14 @@ refuses_answer() { # TEXT LINE
     run score bad.jsonl --classes A,B
     fails_with 1 "$1"
 }
-refuses_answer "line 1: a \"logprob\" is above 0: it is no log-probability" '{"top_logprobs": [{"A": 0.7}]}'
+refuses_answer "line 1: a \"logprob\" is above 0: it is not a log-probability" '{"top_logprobs": [{"A": 0.7}]}'
 refuses_answer "line 1: a member lists no tokens: ask the server for top_logprobs" '{"top_logprobs": [{"A": -1}, {}]}'
 refuses_answer "ask the server for top_logprobs" '{"choices": [{"message": {"content": "A"}, "logprobs": null}]}'
 refuses_answer "line 1: the probabilities of a member's tokens sum to more than 1" \
     '{"top_logprobs": [{"A": -0.1, "B": -0.1}]}'
 refuses_answer "line 1: a listed token has no text" '{"top_logprobs": [[{"logprob": -1}]]}'
 refuses_answer "line 1: holds no answers" '{"top_logprobs": []}'
-refuses_answer "line 1: \"top_logprobs\" is no list of members" '{"top_logprobs": 3}'
+refuses_answer "line 1: \"top_logprobs\" is not a list of members" '{"top_logprobs": 3}'
 printf '%s\n' '{"top_logprobs": [{"A": -1}]}' '{"top_logprobs": [{"A": -1}, {"B": -1}]}' >bad.jsonl
 run score bad.jsonl
 fails_with 1 "line 2: 2 answers, the first line has 1: every line needs as many"

@@ -157,14 +157,14 @@ sys.exit(0 if eval(sys.argv[2]) else 1)' "$1" "$2"; then pass; else fail "$1: no
     prints "1 file of another format than JPEG, PNG and WebP is left out: $mine/more/train/ant/old.BMP"
     prints "1 folder inside the folder of a class is left out: $mine/more/train/ant/deeper"
     prints "1 image beside the folders of the classes is left out: $mine/more/train/0000.png"
-    prints "1 folder without images is no class and is left out: $mine/more/train/empty"
+    prints "1 folder without images is not a class and is left out: $mine/more/train/empty"
     run data info "path:$mine/more" --json
     valid data "$folder/out"
     prints '"class_names"'
     # shellcheck disable=SC2086
     run train quickstart $tiny --set epochs=1 --set "dataset=path:$mine/more" --out "$mine/run-more"
     exits 0
-    says "warning: $mine/more/train: 1 folder without images is no class"
+    says "warning: $mine/more/train: 1 folder without images is not a class"
     says "warning: $mine/more/train: 1 of 4 classes has no image to train on, the first is 'yak'"
     run data info "path:$mine/from_one.npz"
     prints "labels run from 1 to 3 and none is 0"

@@ -310,11 +310,11 @@ static void tensors(void **state) {
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8]}}", 9), VG_ERR_FORMAT, "1 bytes follow");
     assert_fails(try_tensors(A "[3],\"data_offsets\":[0,8]}}", 8), VG_ERR_FORMAT, "needs another number");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[4,12]}}", 12), VG_ERR_FORMAT, "begins at byte 4");
-    assert_fails(try_tensors(A "[2],\"data_offsets\":[8,0]}}", 8), VG_ERR_FORMAT, "no range");
-    assert_fails(try_tensors(A "[2],\"data_offsets\":[-8,0]}}", 8), VG_ERR_FORMAT, "no range");
-    assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8.0]}}", 8), VG_ERR_FORMAT, "no range");
+    assert_fails(try_tensors(A "[2],\"data_offsets\":[8,0]}}", 8), VG_ERR_FORMAT, "not a range");
+    assert_fails(try_tensors(A "[2],\"data_offsets\":[-8,0]}}", 8), VG_ERR_FORMAT, "not a range");
+    assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8.0]}}", 8), VG_ERR_FORMAT, "not a range");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,9223372036854775807]}}", 8), VG_ERR_FORMAT, "truncated");
-    assert_fails(try_tensors(A "[-2],\"data_offsets\":[0,8]}}", 8), VG_ERR_FORMAT, "no length");
+    assert_fails(try_tensors(A "[-2],\"data_offsets\":[0,8]}}", 8), VG_ERR_FORMAT, "not a length");
     assert_fails(try_tensors(A "[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT,
                  "needs another number");
     assert_fails(try_tensors(A "[0,4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT,
@@ -325,10 +325,10 @@ static void tensors(void **state) {
                     12),
         VG_ERR_FORMAT, "the tensor before it ends at 8");
     assert_fails(try_tensors("{\"a\":[]}", 0), VG_ERR_FORMAT, "expected \"dtype\"");
-    assert_fails(try_tensors("[]", 0), VG_ERR_FORMAT, "no JSON object");
+    assert_fails(try_tensors("[]", 0), VG_ERR_FORMAT, "not a JSON object");
     assert_fails(try_tensors("{\"a\":", 0), VG_ERR_FORMAT, "its header, at byte");
-    assert_fails(try_tensors("{\"__metadata__\":{\"a\":1}}", 0), VG_ERR_FORMAT, "no text");
-    assert_fails(try_tensors("{\"__metadata__\":1}", 0), VG_ERR_FORMAT, "no object");
+    assert_fails(try_tensors("{\"__metadata__\":{\"a\":1}}", 0), VG_ERR_FORMAT, "not a text");
+    assert_fails(try_tensors("{\"__metadata__\":1}", 0), VG_ERR_FORMAT, "not an object");
     assert_fails(try_bytes((const uint8_t *)"\377\377\377\377\377\377\377\377{}", 10, "x.safetensors"), VG_ERR_FORMAT,
                  "does not fit");
 #undef A

@@ -207,10 +207,10 @@ static void separators_refused(void **state) {
         {"p0;p1\n1,234;2,500\n", "x.csv", "line 2: its comma may be a decimal mark or separate thousands"},
         {"\"p0\",\"p1\"\n\"0,25\",\"0,75\"\n", "x.csv",
          "line 2, column 1: '0,25' has a comma; if that is its decimal mark, give --decimal comma"},
-        {"p0;p1\n1.234,5;0\n", "x.csv", "'1.234,5' is no number"},
-        {"p0;p1\n1,2,3;0\n", "x.csv", "'1,2,3' is no number"},
+        {"p0;p1\n1.234,5;0\n", "x.csv", "'1.234,5' is not a number"},
+        {"p0;p1\n1,2,3;0\n", "x.csv", "'1,2,3' is not a number"},
         {"p0\tp1\n0.5\n", "x.tsv", "line 2: fewer than the 2 fields"},
-        {"p0\tp1\n0.5\t\n", "x.tsv", "line 2, column 2: '' is no number"},
+        {"p0\tp1\n0.5\t\n", "x.tsv", "line 2, column 2: '' is not a number"},
         {"0.5 0.5\n0.5 0.5 0.5\n", "x.txt", "line 2: more than the 2 fields"},
         {"sample;member;p0;p1\na;;0,5;0,5\n", "x.csv", "line 2, column 2: the member is empty"},
         {"sample,member,p0,p1\na,x,.5,.5\na,y,.5,.5\nb,x,.5,.5\n", "x.csv",
@@ -243,18 +243,18 @@ static void json_refused(void **state) {
         {"[[0.5, 0.5], [0.5", "expected a closing bracket"},
         {"[[0.5, 0.5] [0.5, 0.5]]", "byte 12: expected ',' or ']', found '['"},
         {"[[0.5, 0.5],]", "byte 12: expected a value, found ']'"},
-        {"[[0.5, 0.5]] x", "byte 13: expected nothing behind the document"},
-        {"{\"p\": [[0.5, 0.5]]}\n{\"p\": [[0.5, 0.5]]}\n", "if it is one object a line, name it .jsonl"},
-        {"[[0.5, 0.5], [0.5]]", "sample 1: member 0 is no list of 2 numbers"},
+        {"[[0.5, 0.5]] x", "byte 13: expected nothing after the document"},
+        {"{\"p\": [[0.5, 0.5]]}\n{\"p\": [[0.5, 0.5]]}\n", "if it has one object per line, name it .jsonl"},
+        {"[[0.5, 0.5], [0.5]]", "sample 1: member 0 is not a list of 2 numbers"},
         {"[[[1, 0]], [[1, 0], [1, 0]]]", "sample 1: probabilities of 2 members, the first sample has"},
         {"[[0.5, NaN]]", "byte"},
-        {"[[[[1]]]]", "sample 0: member 0, class 0 is no number"},
+        {"[[[[1]]]]", "sample 0: member 0, class 0 is not a number"},
         {"[0.5, 0.5]", "sample 0 is neither a list of members or classes nor an object"},
         {"[[0.5, 0.5], 3]", "sample 1 is neither"},
         {"{\"p\": [[1, 0]], \"label\": [0, 1]}", "2 labels for 1 samples"},
         {"{\"p\": [[1, 0]], \"id\": [0, 1]}", "2 ids for 1 samples"},
         {"{\"p\": [[1, 0]], \"z\": [[1, 0]]}", "'z': holds predictions, labels or ids under two keys"},
-        {"{\"p\": 3}", "'p' is no list"},
+        {"{\"p\": 3}", "'p' is not a list"},
         {"{\"temperatures\": [1.5]}", "holds no predictions: none of its keys is p, probs, z, logits or label"},
         {"{p: [[1, 0]]}", "byte 1: expected a key in quotes, found 'p'"},
         {"{\"p\" [[1, 0]]}", "byte 5: expected ':', found '['"},
@@ -321,7 +321,7 @@ static void gzip_damaged(void **state) {
     bytes = realloc(bytes, size + 4);
     memcpy(bytes + size, "junk", 4);
     assert_fails(vg_source__open_memory(&source, bytes, size + 4, "x.csv.gz"), VG_ERR_FORMAT,
-                 "behind its gzip data, is no gzip member");
+                 "after its gzip data, does not begin a gzip member");
     /* Gzip in gzip is not expanded twice, and an empty content is empty. */
     free(bytes);
     static const uint8_t nothing[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0};

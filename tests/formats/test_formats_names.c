@@ -164,10 +164,11 @@ static void csv_doubts(void **state) {
         {"p0,p1,age\n.75,.25,44\n", "column 'age' is not clearly a class; name those that are: --classes p0,p1", NULL,
          NULL, NULL, NULL, -1},
         {"cat,dog,age\n.75,.25,44\n",
-         "sum to 45, not 1, so whether all are classes cannot be told; name those that are: --classes "
+         "sum to 45, not 1, so not all may be classes; name those that are: --classes "
          "cat,dog,age",
          NULL, NULL, NULL, NULL, -1},
-        {"cat,dog\n7.5,-2\n", "cannot be told from logits; name them: --classes cat,dog", NULL, NULL, NULL, NULL, 1},
+        {"cat,dog\n7.5,-2\n", "do not show whether all of these columns are classes; name them: --classes cat,dog",
+         NULL, NULL, NULL, NULL, 1},
         {"cat,dog\n.75,.25\n", "--id: no column is named 'file'; its columns are cat, dog", "file", NULL, NULL, NULL,
          -1},
         {"cat,dog\n.75,.25\n", "--label: no column is named 'species'", NULL, "species", NULL, NULL, -1},
@@ -175,12 +176,12 @@ static void csv_doubts(void **state) {
         {"cat,dog\n.75,.25\n", "--classes: 'bird' names no column and matches none; its columns are cat, dog", NULL,
          NULL, "bird", NULL, -1},
         {"cat,dog\n.75,.25\n", "--classes: column 'cat' is named twice", NULL, NULL, "cat,cat", NULL, -1},
-        {"cat,dog\n.75,.25\n", "'(' is no list of columns and no regular expression", NULL, NULL, "(", NULL, -1},
+        {"cat,dog\n.75,.25\n", "'(' is neither a list of columns nor a regular expression", NULL, NULL, "(", NULL, -1},
         {"cat,dog,label,y\n.75,.25,0,1\n", "more than one column of labels; name the one to take: --label", NULL, NULL,
          NULL, NULL, -1},
         {"sample,id,cat,dog\n0,1,.75,.25\n", "more than one sample column; name the one to take: --id", NULL, NULL,
          NULL, NULL, -1},
-        {".75,.25\n", "has no line of column names, so --id names none", "x", NULL, NULL, NULL, -1},
+        {".75,.25\n", "has no line of column names, so --id cannot name one", "x", NULL, NULL, NULL, -1},
         {"cat,dog,cat\n.5,.5,0\n", "two columns are named 'cat'", NULL, NULL, NULL, NULL, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -218,7 +219,7 @@ static void jsonl_names(void **state) {
     assert_fails(open_text("{\"p\": [0.5, 0.5], \"classes\": [\"a\", \"a\"]}\n", "a.jsonl", &options), VG_ERR_FORMAT,
                  "twice");
     assert_fails(open_text("{\"p\": [0.5, 0.5], \"classes\": [1, 2]}\n", "a.jsonl", &options), VG_ERR_FORMAT,
-                 "no list of names");
+                 "not a list of names");
     const int64_t *labels;
     size_t columns;
     assert_ok(open_text("{\"p\": [0.5, 0.5], \"label\": \"cat\"}\n", "a.jsonl", &options));
@@ -309,7 +310,7 @@ static void noticed(void **state) {
         if (logits) {
             assert_fails(
                 vg_prediction_file_open(&file, path, NULL), VG_ERR_DATA,
-                "sample 0, member 3, class 1 is -2.5, which is no probability; if these are logits, give --logits");
+                "sample 0, member 3, class 1 is -2.5, which is not a probability; if these are logits, give --logits");
             continue;
         }
         assert_ok(vg_prediction_file_open(&file, path, NULL));
