@@ -1,4 +1,4 @@
-/* figure_quality.c - figures of what predictions are worth: risk against coverage, reliability. */
+/* figure_quality.c - figures of the quality of predictions: risk against coverage, reliability. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static const vg_ranking *ranking(const vg_evaluation *v, const char *name) {
 
 /* --- risk and coverage ------------------------------------------------------------------------------------------ */
 
-/* The smallest and the largest k of the rule, beside their points and clear of each other: the points lie close at
- * the right. */
+/* Labels for the smallest and the largest k of the rule, offset so that they do not overlap: the points lie close
+ * together at the right. */
 static void rule_ends(vg_emit *e, const vg_evaluation *v) {
     size_t first = 0, last = v->rule_count;
     while (first < last && v->rule[first].kept == 0)

@@ -86,8 +86,9 @@ static void panel(vg_emit *e, const curves *list, const char *title, size_t from
     vg_report__raw(e, "\n");
 }
 
-/* Up to where some curve is still above 1 % of the scale, in steps of 10 %: the rest would be a line along the axis. */
-static int reach(const curves *list) {
+/* The percentage of samples, in steps of 10, up to which some curve is above 1 % of the scale. Beyond it all curves
+ * would lie on the axis. */
+static int visible_percent(const curves *list) {
     size_t last = 0;
     for (size_t c = 0; c < list->count; c++) {
         for (size_t b = 0; b < list->bins; b++) {
@@ -99,7 +100,7 @@ static int reach(const curves *list) {
 }
 
 static void frame(vg_emit *e, const curves *list) {
-    vg_report__format(e, "set xrange [0:%d]\n", reach(list));
+    vg_report__format(e, "set xrange [0:%d]\n", visible_percent(list));
     vg_report__raw(e, "set multiplot layout 2,1 margins 0.16,0.94,0.10,0.95 spacing 0,0.13\nset yrange [0:*]\n"
                       "set ylabel 'uncertainty / largest' offset 1.2,0\nset format x '%g%%'\n");
 }

@@ -1,4 +1,5 @@
-/* map_font.h - the letters of pictures: ASCII 32 to 126, 5 columns of 7 dots each, the lowest bit on top. Internal. */
+/* map_font.h - the bitmap font of pictures: ASCII 32 to 126, 5 columns of 7 dots each, the lowest bit on top.
+ * Internal. */
 #ifndef VG_REPORT_MAP_FONT_H
 #define VG_REPORT_MAP_FONT_H
 

@@ -3,7 +3,7 @@
  *     title
  *     +--------------+  bar or legend
  *     | map, s x s   |  0.69
- *     | pixels a     |   ...
+ *     | pixels per   |   ...
  *     | site         |  0
  *     +--------------+
  *
@@ -20,11 +20,11 @@
 
 enum {
     MARGIN = 12,
-    SCALE = 2, /* pixels a dot of a letter */
+    SCALE = 2, /* pixels per dot of a letter */
     LETTER = (VG_FONT_COLUMNS + 1) * SCALE,
     LINE = (VG_FONT_ROWS + 3) * SCALE,
     BAR = 20,
-    WANTED = 320, /* pixels of a map's longer side, where sites are fewer */
+    WANTED = 320, /* pixels of a map's longer side where it has fewer sites */
     LEGEND_LETTERS = 18,
     LEGEND_ROWS = 24,
     TITLE = 80
@@ -81,7 +81,7 @@ static void fill_abstained(vg_map_picture *p, size_t top, size_t left, size_t h,
             memcpy(p->rgb + (y * p->width + x) * 3, (x + y) % 8 < 2 ? &stripe : &abstained, 3);
 }
 
-/* Bytes that are no printable ASCII become '?', once for a character of UTF-8. */
+/* Bytes that are not printable ASCII become '?', one for each UTF-8 character. */
 static void write(vg_map_picture *p, size_t top, size_t left, const char *text, size_t most) {
     size_t at = 0;
     for (const char *t = text; *t && at < most; t++) {
@@ -97,7 +97,7 @@ static void write(vg_map_picture *p, size_t top, size_t left, const char *text, 
     }
 }
 
-/* A picture with room for h x w sites and `beside` pixels to the right; *side: pixels a site. */
+/* A picture with room for h x w sites and `beside` pixels to their right; *side receives the pixels per site. */
 static vg_status begin(vg_map_picture *p, size_t *side, size_t h, size_t w, size_t beside, const char *title) {
     size_t longer = h > w ? h : w;
     *side = longer < WANTED ? (WANTED + longer - 1) / longer : 1;
@@ -153,7 +153,7 @@ static void write_entry(vg_map_picture *out, size_t row, size_t left, int32_t c,
     write(out, top + 3, left + BAR + 6, name, LEGEND_LETTERS);
 }
 
-/* What is abstained from or left out, then the classes that are there. */
+/* Entries for abstained and left-out sites, then for the classes that occur. */
 static vg_status write_legend(vg_map_picture *out, size_t left, const int32_t *decisions, size_t count,
                               const char *const *names) {
     enum { BEFORE = 2 }; /* -2 and -1 */

@@ -1,16 +1,16 @@
-/* report.h - a page to look at: what an ensemble knows about a data set, and figures for print.
+/* report.h - the report page on what an ensemble knows about a data set, and figures for print.
  *
  *     vg_report__rows_new(&rows, N, C);                     // what the page shows of each sample
  *     for each block of rows starting at sample `first`:
  *         vg_report__rows_feed(rows, first, count, mean, std);
  *         vg_report__rows_votes(rows, first, &block);       // optional: the members' votes
  *     vg_report report = VG_REPORT_INIT;                   // then set what there is: measures, images, ...
- *     vg_report__page(&report, &sink);                      // one HTML file that needs nothing else
+ *     vg_report__page(&report, &sink);                      // one self-contained HTML file
  *     vg_report__figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink); // text for gnuplot
  *
  * Multiclass only. Nothing here opens files or starts programs: bytes go to the caller's sink. The page holds every
- * sample while they fit; of more than VG_REPORT_COLUMN_BYTES of measures it plots a random sample (and the cases a
- * person would look for), while the numbers of the decision rule still come from all of them. */
+ * sample while their measures fit VG_REPORT_COLUMN_BYTES. Beyond that it plots a random sample and some notable
+ * cases (report_choose.c), while the numbers of the decision rule still come from all samples. */
 #ifndef VG_REPORT_H
 #define VG_REPORT_H
 
@@ -24,14 +24,14 @@
 
 enum {
     VG_REPORT_TOP = 5,                /* classes shown of each sample */
-    VG_REPORT_COLUMN_BYTES = 2200000, /* of measures in the page */
-    VG_REPORT_IMAGE_BYTES = 700000,   /* of pixels in the page */
-    VG_REPORT_OOD_POINTS = 1000,      /* of each OOD set in the scatter plot */
-    VG_REPORT_CURVE_POINTS = 200      /* of a risk-coverage curve: what vg_evaluate should be asked for */
+    VG_REPORT_COLUMN_BYTES = 2200000, /* bytes of measures in the page */
+    VG_REPORT_IMAGE_BYTES = 700000,   /* bytes of pixels in the page */
+    VG_REPORT_OOD_POINTS = 1000,      /* points of each OOD set in the scatter plot */
+    VG_REPORT_CURVE_POINTS = 200      /* points of a risk-coverage curve, to be asked of vg_evaluate */
 };
 
-/* What the page shows of each sample besides its measures. Fields may be read, not written. The caller's, freed by
- * vg_report__rows_free. One thread feeds it at a time. */
+/* What the page shows of each sample besides its measures. Fields may be read, not written. Owned by the caller,
+ * freed by vg_report__rows_free. One thread feeds it at a time. */
 typedef struct vg_report_rows {
     size_t n, classes, top; /* top: min(VG_REPORT_TOP, classes) */
     const double *class_k;  /* classes: a k for every class, borrowed; NULL: 1 */
@@ -79,8 +79,8 @@ typedef struct vg_report {
     const int64_t *labels; /* n; NULL: none */
     vg_score_summary summary;
     const char *verdict, *verdict_text; /* on collapse: a word and a sentence */
-    /* Of these predictions, with labels (NULL: none), and of the same ones at other temperatures. is_calibrated
-     * tells which of the two is after calibration: 1 `evaluation`, 0 `other`. */
+    /* The evaluation of these predictions (NULL: no labels), and of the same ones at other temperatures.
+     * is_calibrated says which of the two is after calibration: 1 `evaluation`, 0 `other`. */
     const vg_evaluation *evaluation, *other;
     int is_calibrated;
     const vg_report_ood *ood;
@@ -94,27 +94,28 @@ typedef struct vg_report {
     size_t channels, height, width;
     const double *train_accuracy; /* epoch_count, beside epochs; NULL: not known */
     const char *const *ids;       /* n: names of the samples; NULL: their numbers */
-    /* What a reader of the page must know, any bytes; NULL: not shown. When it was made (2026-11-16T19:05:00Z), the
-     * command that made it, and the one that decides these samples, to which the page adds -k K. */
+    /* Provenance shown to the reader, any bytes; NULL: not shown. The time it was made (2026-11-16T19:05:00Z), the
+     * command that made it, and the command that decides these samples, to which the page adds -k K. */
     const char *created, *command, *decide;
-    /* The command that finds the page's promise again, to which the page adds --target-risk R --save policy.json. */
+    /* The command that reproduces the promise of the page, to which it adds --target-risk R --save policy.json. */
     const char *policy;
     /* epoch_count x gate_count, beside epochs: the k of the gate of every class that was trained; NULL: none */
     const double *gates;
     size_t gate_count;
 } vg_report;
-#define VG_REPORT_INIT {.struct_size = sizeof(vg_report)}
+#define VG_REPORT_INIT                                                                                                 \
+    { .struct_size = sizeof(vg_report) }
 
-/* The page: one HTML file, self-contained. */
+/* Writes the page: one self-contained HTML file. */
 vg_status vg_report__page(const vg_report *report, const vg_sink *sink);
 
 /* Figures: gnuplot scripts with their data inside. Names: "decomposition", "gated", "risk-coverage", "reliability",
  * "diversity", "training", "ood". */
 size_t vg_report__figure_count(void);
 const char *vg_report__figure_name(size_t figure);
-/* 1 when the report has what the figure shows. */
+/* 1 when the report has the data of the figure, else 0. */
 int vg_report__figure_possible(const vg_report *report, size_t figure);
-/* terminal: "svg", "pdfcairo" or "pngcairo"; output: the file gnuplot shall write. */
+/* terminal: "svg", "pdfcairo" or "pngcairo"; output: the file that gnuplot will write. */
 vg_status vg_report__figure_script(const vg_report *report, size_t figure, const char *terminal, const char *output,
                                    const vg_sink *sink);
 

@@ -1,8 +1,8 @@
 /* report_choose.c - which samples a page holds in full.
  *
- * All of them while their measures fit VG_REPORT_COLUMN_BYTES. Of more: a random sample, the same for the same N,
- * for the plots, and beside it the samples people look for: the most uncertain, the errors that look most certain,
- * the correct ones that look most uncertain. Images go to such samples first, as many as fit VG_REPORT_IMAGE_BYTES. */
+ * All of them while their measures fit VG_REPORT_COLUMN_BYTES. Of more: a random sample for the plots, the same for
+ * the same N, and beside it the notable cases: the most uncertain samples, the errors with the lowest uncertainty,
+ * the correct ones with the highest. Images go to notable cases first, as many as fit VG_REPORT_IMAGE_BYTES. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,15 +60,15 @@ static int is_wrong(const vg_report *report, size_t sample) {
     return report->labels && report->labels[sample] != report->rows->top_class[sample * report->rows->top];
 }
 
-/* Lists of samples that people look for, each in the order they would look. */
-enum { LOOKED_FOR = 3 };
+/* Lists of notable cases, each in the order of interest. */
+enum { NOTABLE_LISTS = 3 };
 typedef struct walk {
     const vg_report *report;
     const size_t *order; /* by falling uncertainty */
-    size_t next[LOOKED_FOR];
+    size_t next[NOTABLE_LISTS];
 } walk;
 
-/* The next sample of list `which`, n when it is done: 0 most uncertain; 1 wrong, most certain first; 2 right, most
+/* The next sample of list `which`, n at its end. Lists: 0 most uncertain; 1 wrong, most certain first; 2 right, most
  * uncertain first. */
 static size_t walk_next(walk *w, int which) {
     size_t n = w->report->n;
@@ -82,14 +82,14 @@ static size_t walk_next(walk *w, int which) {
     return n;
 }
 
-/* Marks up to `room` samples in turn from the lists; `only` NULL, or those it marks. */
+/* Marks up to `room` samples, taking one from each list in turn. Where `only` is not NULL, only samples it marks. */
 static void mark_in_turn(uint8_t *marks, const uint8_t *only, size_t room, const vg_report *report,
                          const size_t *order) {
     walk w = {.report = report, .order = order};
-    int live = LOOKED_FOR;
+    int live = NOTABLE_LISTS;
     while (room > 0 && live > 0) {
         live = 0;
-        for (int which = 0; which < LOOKED_FOR && room > 0; which++) {
+        for (int which = 0; which < NOTABLE_LISTS && room > 0; which++) {
             size_t sample = walk_next(&w, which);
             if (sample == report->n)
                 continue;

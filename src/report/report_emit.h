@@ -1,5 +1,5 @@
-/* report_emit.h - text on its way to a sink: JSON pieces that are safe inside an HTML script element, and base64.
- * Internal. */
+/* report_emit.h - a buffer for text that goes to a sink: JSON pieces that are safe inside an HTML script element,
+ * and base64. Internal. */
 #ifndef VG_REPORT_EMIT_H
 #define VG_REPORT_EMIT_H
 
@@ -21,19 +21,19 @@ typedef struct vg_emit {
 } vg_emit;
 
 void vg_report__emit_begin(vg_emit *e, const vg_sink *sink);
-/* Flushes; the first failure of all. */
+/* Flushes the buffer. Returns the first failure of all pieces. */
 vg_status vg_report__emit_end(vg_emit *e);
 void vg_report__raw(vg_emit *e, const char *text);
 void vg_report__bytes(vg_emit *e, const void *bytes, size_t size);
 void vg_report__format(vg_emit *e, const char *format, ...) VG_PRINTF(2, 3);
 
-/* JSON. open writes `{` or `[`, close `}` or `]`; commas come by themselves. */
+/* JSON. open writes `{` or `[`, close `}` or `]`; commas are inserted between elements. */
 void vg_report__open(vg_emit *e, char bracket);
 void vg_report__close(vg_emit *e, char bracket);
 void vg_report__key(vg_emit *e, const char *key);
 /* Any bytes: what is not UTF-8 becomes U+FFFD; `<`, `>` and `&` are written as \u escapes. NULL: null. */
 void vg_report__text(vg_emit *e, const char *text);
-/* 17 digits, null when not finite. short form: `digits` significant. */
+/* 17 digits, null when not finite. The short form has `digits` significant ones. */
 void vg_report__number(vg_emit *e, double value);
 void vg_report__number_short(vg_emit *e, double value, int digits);
 void vg_report__count(vg_emit *e, size_t value);
@@ -41,7 +41,7 @@ void vg_report__key_text(vg_emit *e, const char *key, const char *text);
 void vg_report__key_number(vg_emit *e, const char *key, double value);
 void vg_report__key_count(vg_emit *e, const char *key, size_t value);
 
-/* Base64 of bytes that come in pieces; finish writes what is left. */
+/* Base64 of bytes that come in pieces; finish writes the rest and the padding. */
 typedef struct vg_base64 {
     vg_emit *out;
     uint8_t rest[3];

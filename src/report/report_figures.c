@@ -1,9 +1,9 @@
 /* report_figures.c - figures for print, as gnuplot scripts with their data inside: the frame of each, and what can
  * be drawn.
  *
- * Sizes are those of a column of print: 3.5 inches wide, text of 7 to 8 points. Names that come from outside are
- * between single quotes, where gnuplot expands nothing, and cannot end them. Colours are Okabe and Ito's, told apart
- * by colour-blind eyes. */
+ * Sizes are those of a printed column: 3.5 inches wide, text of 7 to 8 points. Names from outside are written
+ * between single quotes, where gnuplot expands nothing; a quote inside them is doubled. The colours are those of
+ * Okabe and Ito, which colour-blind readers can distinguish. */
 #include "report/report_figures.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ vg_status vg_report__figure_script(const vg_report *report, size_t index, const 
     vg_report taken;
     VG_TRY(vg_report__take(&taken, report));
     if (!vg_report__figure_possible(&taken, index))
-        return vg_base__fail(VG_ERR_ARGUMENT, "figure %zu cannot be drawn of this report", index);
+        return vg_base__fail(VG_ERR_ARGUMENT, "figure %zu cannot be drawn: the report has no data for it", index);
     VG_TRY(vg_base__alloc(&e, 1, sizeof *e, "a figure"));
     vg_report__emit_begin(e, sink);
     vg_status status = draw(e, &taken, &figures[index], terminal, output), ended = vg_report__emit_end(e);

@@ -1,5 +1,4 @@
-/* report_figures.h - the figures, one pair of functions each: whether the report has what it needs, and its script.
- * Internal. */
+/* report_figures.h - the figures, two functions for each: whether the report has its data, and its script. Internal. */
 #ifndef VG_REPORT_FIGURES_H
 #define VG_REPORT_FIGURES_H
 
@@ -20,9 +19,9 @@ vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report);
 vg_status vg_report__draw_training(vg_emit *e, const vg_report *report);
 vg_status vg_report__draw_ood(vg_emit *e, const vg_report *report);
 
-/* Colour number `index`. */
+/* The colour of curve `index`; the palette repeats. */
 const char *vg_report__colour(size_t index);
-/* Any text between single quotes. */
+/* Writes any text between single quotes. */
 void vg_report__quote(vg_emit *e, const char *text);
 
 #endif

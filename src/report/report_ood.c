@@ -1,7 +1,7 @@
-/* report_ood.c - how in- and out-of-distribution values of a measure lie: histograms over common bins, the ROC curve.
+/* report_ood.c - distributions of a measure in and out of distribution: histograms over common bins, the ROC curve.
  *
- * Bins are even from the smallest to the largest value of both sides. ROC points lie at thresholds that are values
- * of the ID side, even in rank: each is a point of the exact curve, value >= threshold called OOD. */
+ * Bins are of equal width from the smallest to the largest value of both sides. ROC points lie at thresholds that
+ * are values of the ID side, even in rank: each is a point of the exact curve, where value >= threshold means OOD. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static void histogram(size_t bins[VG_OOD_BINS], const double *values, size_t n, 
     }
 }
 
-/* How many of the falling values are >= t. */
+/* The number of values >= t; `values` are sorted from large to small. */
 static size_t at_least(const double *values, size_t n, double t) {
     size_t low = 0, high = n;
     while (low < high) {

@@ -1,4 +1,4 @@
-/* report_page.c - the page: a template with data put in its middle.
+/* report_page.c - the page: a template with data inserted in its middle.
  *
  * Data are two kinds of script elements that no browser runs: one of JSON, and one for each column, the bytes of a
  * little-endian typed array in base64. W is uint16, or uint32 where there are more than 65,536 classes.
@@ -95,7 +95,7 @@ static void emit_rule(page *p) {
     column_end(&b);
 }
 
-/* Shares and spreads of the largest classes as 16 bits of 0..1. */
+/* Means and spreads of the largest classes, 0 .. 1 as 16 bits. */
 static void emit_top(page *p) {
     size_t top = p->rows->top;
     const char *const names[] = {"topclass", "topmean", "topstd", "topvotes"};
@@ -146,7 +146,7 @@ static void emit_samples(page *p) {
     column_end(&b);
 }
 
-/* Names of the samples in the page. A hostile one could be as long as the page: the rest of it is left out. */
+/* Names of the samples in the page. Names are cut, because a hostile file could have one of any length. */
 static void emit_ids(page *p) {
     const vg_report *r = p->report;
     if (!r->ids)
@@ -163,7 +163,7 @@ static void emit_ids(page *p) {
     vg_report__raw(p->out, "</script>\n");
 }
 
-/* GAU and GEU of some samples of each OOD set, evenly picked, at every k. */
+/* GAU and GEU at every k of some samples of each OOD set, evenly spaced. */
 static void emit_ood_points(page *p) {
     const vg_report *r = p->report;
     for (size_t s = 0; s < r->ood_count; s++) {
@@ -312,7 +312,7 @@ static vg_status emit_page(page *p) {
     while (at + length <= size && memcmp(text + at, marker, length) != 0)
         at++;
     if (at + length > size)
-        return vg_base__fail(VG_ERR_FORMAT, "the page's template has no place for data");
+        return vg_base__fail(VG_ERR_FORMAT, "report_template.html lacks the place where data are inserted");
     vg_report__bytes(p->out, text, at);
     VG_TRY(emit_meta(p));
     emit_rule(p);
@@ -335,12 +335,15 @@ vg_status vg_report__take(vg_report *out, const vg_report *given) {
 
 static vg_status check(const vg_report *r) {
     if (r->n == 0 || !r->rows || r->rows->n != r->n || r->rows->classes != r->classes)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a report of %zu samples and %zu classes without rows to match", r->n,
-                             r->classes);
+        return vg_base__fail(
+            VG_ERR_ARGUMENT,
+            "a report of %zu samples and %zu classes needs rows of the same sizes (vg_report__rows_new)", r->n,
+            r->classes);
     if (r->n > UINT32_MAX)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%zu samples are too many for a page", r->n);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%zu samples are too many for a page, which holds at most 2^32 - 1",
+                             r->n);
     if (r->image && r->channels != 1 && r->channels != 3)
-        return vg_base__fail(VG_ERR_ARGUMENT, "images of %zu channels; a page shows grey and RGB", r->channels);
+        return vg_base__fail(VG_ERR_ARGUMENT, "images of %zu channels; a page shows 1 (grey) or 3 (RGB)", r->channels);
     return VG_OK;
 }
 

@@ -24,9 +24,9 @@ void vg_report__chosen_free(vg_chosen *chosen);
 
 /* A measure by name; NULL when the report does not have it. */
 const vg_measure *vg_report__measure(const vg_report *report, const char *name);
-/* Its value of a sample as an uncertainty: larger is less certain. */
+/* The value of a measure at a sample as an uncertainty: larger is less certain. */
 double vg_report__uncertainty(const vg_measure *measure, size_t sample);
-/* The measure cases are ordered by: gmu, or the first there is; NULL when there is none. */
+/* The measure by which cases are ordered: gmu, or the first there is; NULL when there is none. */
 const vg_measure *vg_report__main_measure(const vg_report *report);
 /* 0..n-1 by falling uncertainty; the caller's, vg_base__release. */
 vg_status vg_report__order(size_t **out, const vg_measure *measure, size_t n);
@@ -48,7 +48,7 @@ vg_status vg_report__emit_ood(vg_emit *e, const vg_report *report);
 /* The k that can be promised for each of a list of target risks; null without labels (report_promise.c). */
 vg_status vg_report__emit_promises(vg_emit *e, const vg_report *report);
 
-/* The page without data, cut at the place where data go. Made from report_template.html when the library is built. */
+/* The page without data, split where data are inserted. Made from report_template.html when the library is built. */
 extern const unsigned char vg_report__template[];
 extern const size_t vg_report__template_size;
 

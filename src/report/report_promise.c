@@ -1,13 +1,13 @@
-/* report_promise.c - what the page can promise: for each of a list of target risks the k that vg_select__k_targets
- * finds on the report's samples, so that the page does no statistics of its own and says what `vargate decide
- * --target-risk` says with these samples as validation data. */
+/* report_promise.c - the promises of the page: for each of a list of target risks the k that vg_select__k_targets
+ * finds on the report's samples. So the page does no statistics of its own, and agrees with `vargate decide
+ * --target-risk` with these samples as validation data. */
 #include <math.h>
 
 #include "base/base.h"
 #include "evaluate/rule.h"
 #include "report/report_parts.h"
 
-/* Risks in hundredths of a percent: each up to 1 %, every fifth up to 5 %, every fiftieth up to 50 %. */
+/* Target risks in hundredths of a percent: steps of 1 up to 1 %, of 5 up to 5 %, of 50 up to 50 %. */
 enum { FINE = 100, MIDDLE = 80, COARSE = 90, TARGETS = FINE + MIDDLE + COARSE };
 
 static double target_at(size_t i) {
@@ -20,7 +20,7 @@ typedef struct promises {
     vg_selection found[TARGETS];
 } promises;
 
-/* Null where there are no labels or too few samples to set some aside. */
+/* Writes null where there are no labels or too few samples to set some aside. */
 vg_status vg_report__emit_promises(vg_emit *e, const vg_report *r) {
     uint8_t *errors = NULL;
     promises *p = NULL;

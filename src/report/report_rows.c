@@ -52,7 +52,7 @@ void vg_report__rows_free(vg_report_rows *rows) {
     vg_base__release(rows);
 }
 
-/* The `top` largest of C values, falling, equal ones by index: insertion into a short list. */
+/* The `top` largest of C values in falling order, ties by index: insertion into a short list. */
 static void largest(int32_t *order, size_t top, const double *values, size_t classes) {
     size_t count = 0;
     for (size_t c = 0; c < classes; c++) {
@@ -85,8 +85,8 @@ vg_status vg_report__rows_feed(vg_report_rows *rows, size_t first, size_t count,
         largest(order, top, mean + i * C, C);
         if (rows->class_k) { /* top is at least 2 */
             size_t a = (size_t)order[0], b = (size_t)order[1];
-            double wide = vg_evaluate__wide(std + i * C, rows->class_k, a) +
-                          vg_evaluate__wide(std + i * C, rows->class_k, b);
+            double wide =
+                vg_evaluate__wide(std + i * C, rows->class_k, a) + vg_evaluate__wide(std + i * C, rows->class_k, b);
             rows->ratio[first + i] = vg_evaluate__ratio(mean[i * C + a] - mean[i * C + b], wide);
         }
         for (size_t t = 0; t < top; t++) {

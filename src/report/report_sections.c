@@ -64,7 +64,7 @@ static void reals(vg_emit *e, const char *key, const double *values, size_t coun
     vg_report__close(e, ']');
 }
 
-/* What the ECE is worth at this number of samples, and what a reader must know. */
+/* How far the ECE can be relied on at this number of samples, and other notes on the evaluation. */
 static void notes(vg_emit *e, const vg_evaluation *v) {
     char text[VG_MAX_NOTES][VG_NOTE_SIZE];
     size_t count = vg_evaluation_notes(text, v);
@@ -109,14 +109,14 @@ void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_mea
     vg_report__close(e, '}');
 }
 
-enum { GATE_LINES = 12 }; /* classes that are drawn each for itself */
+enum { GATE_LINES = 12 }; /* up to this number of classes each has its own line */
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Entry `line` of an epoch's ks: that of a class, or of many classes the least, the middle and the largest. */
+/* The k of `line` in an epoch: that of a class, or with many classes the smallest, the median and the largest. */
 static double gate_value(const vg_report *report, double *sorted, size_t epoch, size_t line) {
     const double *k = report->gates + epoch * report->gate_count;
     size_t count = report->gate_count, places[] = {0, count / 2, count - 1};
