@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "calibrate/calibration.h"
 #include "vargate/temperatures.h"
 
@@ -83,15 +84,16 @@ vg_status vg_calibration_map__text(char **out, const vg_calibration_map *map) {
     put(root, "members", json_integer((json_int_t)map->members), &ok);
     put(root, "classes", json_integer((json_int_t)map->classes), &ok);
     vg_calibration_map__put(root, map, &ok);
-    char *text = ok ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = ok ? vg_base__json_text(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(root);
-    vg_status status = text ? vg_base__strdup(out, text) : vg_base__fail(VG_ERR_MEMORY, "no memory for a map's text");
+    vg_status status =
+        text ? vg_base__strdup(out, text) : vg_base__fail(VG_ERR_MEMORY, "out of memory for the text of a map");
     free(text);
     return status;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
-/* What is being read: its name in messages, and the map. */
+/* The map that is being read, and its name in messages. */
 typedef struct reading {
     const char *name;
     const json_t *root;
@@ -127,7 +129,7 @@ static vg_status read_linear(reading *r, const json_t *object, double *linear) {
     } else {
         if (json_array_size(rows) != c)
             return wrong(r, "weights", "an array of C arrays");
-        /* The place of the biases holds a row until they are read. */
+        /* The room for the biases holds a row until they are read. */
         for (size_t i = 0; i < c; i++) {
             VG_TRY(take_numbers(linear + c * c, r, json_array_get(rows, i), "weights", c));
             for (size_t j = 0; j < c; j++)
@@ -159,7 +161,7 @@ static vg_status read_curves(reading *r, const json_t *object, size_t which) {
     return VG_OK;
 }
 
-/* How many points the curves of all maps have; every class of every map has one or more. */
+/* The number of points of the curves of all maps; every class of every map has at least one. */
 static vg_status count_points(size_t *out, const reading *r, const json_t *maps) {
     const char *key = curve_keys(r->like.method)[0];
     *out = 0;
@@ -202,7 +204,7 @@ static vg_status read_temperatures(reading *r) {
     return status;
 }
 
-/* What the file says of its maps before the maps themselves. */
+/* Reads the description of the maps, which comes before them. */
 static vg_status read_head(reading *r, const char *method) {
     const char *input = json_string_value(json_object_get(r->root, "input"));
     size_t maps = json_array_size(json_object_get(r->root, "maps"));
@@ -211,7 +213,7 @@ static vg_status read_head(reading *r, const char *method) {
            strcmp(vg_calibration_method__name((vg_calibration_method)which), method) != 0)
         which++;
     if (which > VG_CALIBRATE_VENN_ABERS)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: method \"%.40s\" is not known", r->name, method);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: unknown method \"%.40s\"", r->name, method);
     json_int_t members = json_integer_value(json_object_get(r->root, "members"));
     json_int_t classes = json_integer_value(json_object_get(r->root, "classes"));
     r->like = (vg_calibration_map){.method = (vg_calibration_method)which,
