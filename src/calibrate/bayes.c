@@ -23,29 +23,29 @@
 
 enum { GRID = 161, GOLDEN_STEPS = 20, FRESH_STEPS = 12, FIT_STEPS = 3, FRESH_EVERY = 10, OFTEN = 100, BISECTIONS = 50 };
 #define KAPPA 1.96     /* of the lower confidence bound */
-#define XI 0.01        /* improvement asked for, in deviations of the values seen */
-#define TOO_CLOSE 1e-4 /* in log T: such a place is known already */
+#define XI 0.01        /* required improvement, in standard deviations of the values seen */
+#define TOO_CLOSE 1e-4 /* in log T: a place this near to an evaluated one is not evaluated again */
 #define LOSS_FLOOR 1e-12
 
 typedef enum acquisition { EXPECTED_IMPROVEMENT, LOWER_BOUND, PROBABILITY, ACQUISITIONS } acquisition;
 
 /* The search for one temperature. */
-typedef struct seeker {
+typedef struct temperature_search {
     double *x, *y; /* evaluations: log T, log(loss + floor) */
     double log_length, log_noise;
     double gains[ACQUISITIONS];
     vg_random random;
     double next;
-} seeker;
+} temperature_search;
 
 typedef struct bayes {
     vg_problem *problem;
-    seeker *seekers; /* count */
+    temperature_search *searches; /* count */
     double *points;  /* count x 2 x evaluations */
-    vg_gp **models;  /* one a worker */
+    vg_gp **models;  /* one for each worker */
     unsigned workers;
     double low, high; /* log T */
-    size_t done;      /* evaluations so far */
+    size_t done;      /* evaluations done */
     double *log_b;
     vg_temperature_loss *losses;
 } bayes;
@@ -62,7 +62,7 @@ static double value_of(acquisition which, double mean, double deviation, double 
     return gain * below + deviation * 0.39894228040143267794 * exp(-0.5 * z * z);
 }
 
-/* Golden section for a maximum of the acquisition between low and high. */
+/* Golden-section search for a maximum of the acquisition between low and high. */
 static double sharpen(vg_gp *gp, acquisition which, double low, double high, double best) {
     const double ratio = 0.61803398874989484820;
     double at[2] = {high - ratio * (high - low), low + ratio * (high - low)}, value[2];
@@ -72,7 +72,7 @@ static double sharpen(vg_gp *gp, acquisition which, double low, double high, dou
         value[i] = value_of(which, mean, deviation, best);
     }
     for (int step = 0; step < GOLDEN_STEPS; step++) {
-        int worse = value[0] > value[1]; /* 1: the right one goes */
+        int worse = value[0] > value[1]; /* 1: the right one is dropped */
         if (worse) {
             high = at[1];
             at[1] = at[0];
@@ -98,7 +98,7 @@ static double lowest_target(const vg_gp *gp) {
     return best;
 }
 
-/* Where each acquisition is largest, and the posterior mean there. */
+/* The place where each acquisition is largest, and the posterior mean there. */
 static void propose(const bayes *b, vg_gp *gp, double at[ACQUISITIONS], double means[ACQUISITIONS]) {
     double grid[GRID], mean[GRID], deviation[GRID], step = (b->high - b->low) / (GRID - 1), best = lowest_target(gp);
     for (int i = 0; i < GRID; i++)
@@ -120,7 +120,7 @@ static void propose(const bayes *b, vg_gp *gp, double at[ACQUISITIONS], double m
     }
 }
 
-/* The minimiser of the posterior mean: the best of the grid, then the root of the mean's derivative beside it. */
+/* The minimiser of the posterior mean: the best point of the grid, then the root of the mean's derivative beside it. */
 static double mean_minimiser(const bayes *b, vg_gp *gp) {
     double grid[GRID], mean[GRID], step = (b->high - b->low) / (GRID - 1);
     int best = 0;
@@ -146,7 +146,7 @@ static double mean_minimiser(const bayes *b, vg_gp *gp) {
     return 0.5 * (low + high);
 }
 
-static bool known(const seeker *s, size_t n, double at) {
+static bool known(const temperature_search *s, size_t n, double at) {
     for (size_t i = 0; i < n; i++) {
         if (fabs(s->x[i] - at) < TOO_CLOSE)
             return true;
@@ -154,8 +154,9 @@ static bool known(const seeker *s, size_t n, double at) {
     return false;
 }
 
-/* Draws one of the proposals by its gain; when they are all known already, a place around the minimiser of the mean. */
-static double choose(const bayes *b, seeker *s, vg_gp *gp, const double at[ACQUISITIONS]) {
+/* Draws one of the proposals by its gain. Where all of them were evaluated already, draws a place around the
+ * minimiser of the mean. */
+static double choose(const bayes *b, temperature_search *s, vg_gp *gp, const double at[ACQUISITIONS]) {
     double weight[ACQUISITIONS], total = 0, most = -INFINITY;
     for (int i = 0; i < ACQUISITIONS; i++)
         most = fmax(most, s->gains[i]);
@@ -183,7 +184,7 @@ static double choose(const bayes *b, seeker *s, vg_gp *gp, const double at[ACQUI
     return at[chosen];
 }
 
-static vg_status fit_model(const bayes *b, seeker *s, vg_gp *gp) {
+static vg_status fit_model(const bayes *b, temperature_search *s, vg_gp *gp) {
     bool fresh = b->done == b->problem->options->initial || b->done % FRESH_EVERY == 0;
     gp->log_length = s->log_length;
     gp->log_noise = s->log_noise;
@@ -198,7 +199,7 @@ static vg_status fit_model(const bayes *b, seeker *s, vg_gp *gp) {
 
 static vg_status guide(void *context, size_t index, unsigned worker) {
     bayes *b = context;
-    seeker *s = &b->seekers[index];
+    temperature_search *s = &b->searches[index];
     vg_gp *gp = b->models[worker];
     VG_TRY(fit_model(b, s, gp));
     double at[ACQUISITIONS], means[ACQUISITIONS];
@@ -211,22 +212,22 @@ static vg_status guide(void *context, size_t index, unsigned worker) {
 
 static vg_status conclude(void *context, size_t index, unsigned worker) {
     bayes *b = context;
-    seeker *s = &b->seekers[index];
+    temperature_search *s = &b->searches[index];
     VG_TRY(fit_model(b, s, b->models[worker]));
     s->next = mean_minimiser(b, b->models[worker]);
     return VG_OK;
 }
 
-/* One sweep at every seeker's next place. */
+/* Evaluates the losses of all searches at their next places in one sweep. */
 static vg_status evaluate(bayes *b) {
     for (size_t i = 0; i < b->problem->count; i++)
-        b->log_b[i] = -b->seekers[i].next;
+        b->log_b[i] = -b->searches[i].next;
     VG_TRY(vg_problem__evaluate(b->problem, b->log_b, NULL, b->losses));
     for (size_t i = 0; i < b->problem->count; i++) {
         if (!isfinite(b->losses[i].loss))
             return vg_base__fail(VG_ERR_NUMERIC,
                                  "the loss of temperature %zu at T = %g is not finite: logits too large", i,
-                                 exp(b->seekers[i].next));
+                                 exp(b->searches[i].next));
     }
     return VG_OK;
 }
@@ -237,22 +238,22 @@ static vg_status search(bayes *b, vg_temperature_fit *fits) {
     for (b->done = 0; b->done < o->evaluations; b->done++) {
         if (b->done < o->initial) {
             for (size_t i = 0; i < count; i++)
-                b->seekers[i].next = b->low + (b->high - b->low) *
-                                                  ((double)b->done + vg_random__unit(&b->seekers[i].random)) /
-                                                  o->initial;
+                b->searches[i].next = b->low + (b->high - b->low) *
+                                                   ((double)b->done + vg_random__unit(&b->searches[i].random)) /
+                                                   o->initial;
         } else {
             VG_TRY(vg_pool__run(b->problem->logits->pool, count, guide, b));
         }
         VG_TRY(evaluate(b));
         for (size_t i = 0; i < count; i++) {
-            b->seekers[i].x[b->done] = b->seekers[i].next;
-            b->seekers[i].y[b->done] = log(b->losses[i].loss + LOSS_FLOOR);
+            b->searches[i].x[b->done] = b->searches[i].next;
+            b->searches[i].y[b->done] = log(b->losses[i].loss + LOSS_FLOOR);
         }
     }
     VG_TRY(vg_pool__run(b->problem->logits->pool, count, conclude, b));
     VG_TRY(evaluate(b));
     for (size_t i = 0; i < count; i++) {
-        double at = b->seekers[i].next;
+        double at = b->searches[i].next;
         fits[i] = vg_problem__fit(-at, &b->losses[i]);
         fits[i].flags = at <= b->low ? VG_FIT_AT_MIN : at >= b->high ? VG_FIT_AT_MAX : 0;
         fits[i].evaluations = o->evaluations;
@@ -265,12 +266,12 @@ static vg_status prepare(bayes *b) {
     size_t count = b->problem->count, points;
     if (!vg_base__mul(&points, count, 2 * (size_t)o->evaluations))
         return vg_base__fail(VG_ERR_MEMORY, "%zu searches of %u evaluations do not fit memory", count, o->evaluations);
-    VG_TRY(vg_base__zalloc(&b->seekers, count, sizeof *b->seekers, "bayes searches"));
+    VG_TRY(vg_base__zalloc(&b->searches, count, sizeof *b->searches, "bayes searches"));
     VG_TRY(vg_base__alloc(&b->points, points, sizeof(double), "bayes evaluations"));
     VG_TRY(vg_base__alloc(&b->log_b, count, sizeof(double), "bayes searches"));
     VG_TRY(vg_base__alloc(&b->losses, count, sizeof(vg_temperature_loss), "bayes losses"));
     for (size_t i = 0; i < count; i++) {
-        seeker *s = &b->seekers[i];
+        temperature_search *s = &b->searches[i];
         s->x = b->points + i * 2 * o->evaluations;
         s->y = s->x + o->evaluations;
         s->random = vg_random__start(o->seed, i);
@@ -292,7 +293,7 @@ vg_status vg_bayes__solve(vg_problem *problem, vg_temperature_fit *fits) {
     for (unsigned i = 0; b.models != NULL && i < b.workers; i++)
         vg_gp__free(b.models[i]);
     vg_base__release(b.models);
-    vg_base__release(b.seekers);
+    vg_base__release(b.searches);
     vg_base__release(b.points);
     vg_base__release(b.log_b);
     vg_base__release(b.losses);

@@ -1,7 +1,7 @@
-/* calibrate.c - the public calls: options checked, sweeps in order, the result put together.
+/* calibrate.c - the public calls: checks options, runs the sweeps in order, and assembles the result.
  *
  *     1  a measuring sweep at T = 1: every logit checked, `before`, losses and derivatives at T = 1, a subsample kept
- *     2  newton: a start from the subsample, then full sweeps; bayes: one full sweep an evaluation
+ *     2  newton: a start from the subsample, then full sweeps; bayes: one full sweep per evaluation
  *     3  a measuring sweep at the answer: `after` */
 #include "vargate/calibrate.h"
 
@@ -144,7 +144,7 @@ static void free_subsample(vg_subsample *keep) {
     vg_base__release(keep->labels);
 }
 
-/* Roughly solves the problem of the subsample: guess[i] = log b, NaN where it did not converge. */
+/* Solves the problem of the subsample approximately: guess[i] = log b, NaN where it did not converge. */
 static vg_status guess_from(const vg_subsample *keep, const vg_problem *full, vg_temperature_fit *fits, double *guess,
                             double *rows) {
     const vg_logits *l = full->logits;

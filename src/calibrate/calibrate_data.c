@@ -1,14 +1,14 @@
-/* calibrate_data.c - sweeps over logits: blocks from the source, chunks to threads, sums in a fixed order; the loss
- * sweep. */
+/* calibrate_data.c - sweeps over logits: blocks from the source, chunks for the threads, sums in a fixed order; and
+ * the sweep that computes losses. */
 #include "calibrate/calibrate_data.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    CHUNK_ELEMENTS = 1 << 16, /* logits a chunk: tens of microseconds of work */
+    CHUNK_ELEMENTS = 1 << 16, /* logits per chunk: tens of microseconds of work */
     BLOCK_CHUNKS = 128,       /* most chunks asked for at once: 32 MB of float32 */
-    BLOCK_ELEMENTS = 1 << 23, /* and most logits, if that leaves this many chunks for threads to share */
+    BLOCK_ELEMENTS = 1 << 23, /* most logits at once, if that leaves this many chunks for threads to share */
     BLOCK_LEAST = 8,
     BLOCK_SUMS = 1 << 21, /* most doubles of chunk sums held at once */
     ROWS_PER_LOG = 16     /* s0 <= C < 2^62: a product of 16 stays below 2^1024 */
@@ -70,8 +70,8 @@ static float from_bits(uint32_t bits) {
     return value;
 }
 
-/* Exponent and fraction put in their places, then scaled by the difference of the biases, which also makes
- * subnormals right. */
+/* Moves exponent and fraction to their float32 positions, then scales by the difference of the biases, which is
+ * correct for subnormals too. */
 static double from_f16(uint16_t half) {
     float size = from_bits((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
     if ((half & 0x7c00) == 0x7c00)
@@ -112,10 +112,10 @@ const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, doubl
     return wide;
 }
 
-/* --- walking ---------------------------------------------------------------------------------------------------- */
+/* --- sweeps ----------------------------------------------------------------------------------------------------- */
 typedef struct walk {
     vg_logits *logits;
-    vg_predictions view; /* the block at hand */
+    vg_predictions view; /* the current block */
     size_t origin;       /* its first sample */
     size_t width;
     double *sums; /* chunks x width */
@@ -156,7 +156,7 @@ static vg_status walk_block(walk *w, size_t rows, double *total) {
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Chunks a block: 1 or more, and no more than there are. Results do not depend on it. */
+/* Chunks per block: at least 1, at most all. Results do not depend on it. */
 static size_t block_chunks(const vg_logits *l, size_t width) {
     size_t by_elements = BLOCK_ELEMENTS / (l->m * l->c) / l->chunk, by_sums = BLOCK_SUMS / width;
     size_t chunks = least(BLOCK_CHUNKS, by_elements > BLOCK_LEAST ? by_elements : BLOCK_LEAST);
@@ -187,8 +187,8 @@ typedef struct loss_sweep {
     const bool *active;
 } loss_sweep;
 
-/* sums[3 m ..]: loss, slope, bend of member m over the chunk. Members outermost: a member's product of s0 stays in a
- * register; a chunk is small enough to stay in the second-level cache anyway. */
+/* sums[3 m ..]: loss, slope and bend of member m over the chunk. Members are the outer loop, so that the product of
+ * s0 stays in a register; a chunk is small enough to stay in the second-level cache. */
 static vg_status loss_chunk(void *context, double *sums, double *scratch, const vg_predictions *view, size_t first,
                             size_t rows, size_t origin) {
     const loss_sweep *sweep = context;

@@ -1,9 +1,9 @@
-/* calibrate_data.h - walking validation logits block by block: losses and derivatives, and calibration metrics.
+/* calibrate_data.h - sweeps over validation logits, block by block: losses and derivatives, and calibration metrics.
  * Internal.
  *
- * A sweep visits all N samples once. Samples are cut into chunks whose size depends on M and C alone; each chunk is
+ * A sweep visits all N samples once. Samples are cut into chunks whose size depends on M and C alone. Each chunk is
  * summed by one thread, and chunk sums are added in order, so that results do not depend on the number of threads
- * nor on how the logits lie in memory. */
+ * nor on the memory layout of the logits. */
 #ifndef VG_CALIBRATE_DATA_H
 #define VG_CALIBRATE_DATA_H
 
@@ -23,31 +23,31 @@ typedef struct vg_logits_source {
     const int64_t *labels; /* n */
 } vg_logits_source;
 
-/* Logits on a walk: the source, and what a walk needs. */
+/* Logits during sweeps: the source, and the working memory. */
 typedef struct vg_logits {
     vg_logits_block_fn block;
     void *context;
     size_t n, m, c;
     const int64_t *labels; /* n */
-    size_t chunk;          /* samples a chunk */
+    size_t chunk;          /* samples per chunk */
     vg_pool *pool;
     const vg_softmax_kernels *kernels;
     double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
-    /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
+    /* 0: no folds. Otherwise samples n % folds == fold are left out of losses, and metrics use b of their own fold, */
     size_t folds;
     size_t fold;                    /* b[n % folds][m] */
     struct vg_sample_figures *keep; /* filled by measuring sweeps; NULL: not */
 } vg_logits;
 
-/* Of the mean distribution of every sample: its NLL, and its confidence less 1 where it is right, with the bin. */
+/* Figures of the mean distribution of every sample: its NLL, its confidence minus 1 where it is right, and its bin. */
 typedef struct vg_sample_figures {
     double *nll, *gap;
     uint16_t *bin;
 } vg_sample_figures;
-/* Room for the figures of n samples, twice: `was` and `is`. Released with vg_sample_figures__free(was). */
+/* Allocates the figures of n samples twice, `was` and `is`. Released with vg_sample_figures__free(was). */
 vg_status vg_sample_figures__new(vg_sample_figures *was, vg_sample_figures *is, size_t n);
 void vg_sample_figures__free(vg_sample_figures *was);
-/* After vg_sample_figures__compare the NLLs belong to the result of a fit that succeeded. result may be NULL. */
+/* After vg_sample_figures__compare: gives the NLLs to the result if the fit succeeded. result may be NULL. */
 void vg_sample_figures__give(vg_sample_figures *was, vg_calibration *result, vg_status status);
 /* held_out_nll_error, nll_change and ece_change of a result from the figures of its samples before and held out. */
 vg_status vg_sample_figures__compare(vg_calibration *result, const vg_sample_figures *was, const vg_sample_figures *is);
@@ -59,15 +59,15 @@ typedef struct vg_temperature_loss {
     double bend;  /* b^2 d2L/db2 */
 } vg_temperature_loss;
 
-/* Prepares a walk; checks shapes and labels. Free with vg_logits__stop. */
+/* Prepares sweeps; checks shapes and labels. Free with vg_logits__stop. */
 vg_status vg_logits__start(vg_logits *out, const vg_logits_source *source, vg_pool *pool);
 void vg_logits__stop(vg_logits *logits);
 
-/* A block function over a whole view: context is a const vg_predictions *. */
+/* A block function for logits that are in memory as a whole: context is a const vg_predictions *. */
 vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_predictions *view);
 
-/* One sweep: losses of member m at b[m] into out[m], for the members with active[m] (NULL: all); the others are left
- * alone. */
+/* One sweep: losses of member m at b[m] into out[m], for the members with active[m] (NULL: all). Other entries are
+ * not changed. */
 vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_temperature_loss *out);
 
 /* A subset of samples kept in memory: every stride-th, as float32. */
@@ -83,8 +83,8 @@ vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, 
                              vg_temperature_loss *losses, double *excess, vg_subsample *keep);
 
 /* --- shared by the two sweeps ----------------------------------------------------------------------------------- */
-/* A walk: `body` sums the samples first .. first + rows - 1 of `view` (numbered from `origin` on) into sums[width],
- * zeroed. */
+/* One sweep: `body` sums the samples first .. first + rows - 1 of `view` (numbered from `origin` on) into
+ * sums[width], zeroed. */
 typedef vg_status (*vg_chunk_body)(void *context, double *sums, double *scratch, const vg_predictions *view,
                                    size_t first, size_t rows, size_t origin);
 vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context);

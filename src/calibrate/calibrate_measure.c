@@ -161,7 +161,7 @@ vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, 
     size_t room, width, member = MEMBER_HEAD + 3 * (size_t)bins;
     if (!vg_base__mul(&width, logits->m, member) || !vg_base__add(&width, width, MEAN_HEAD + 3 * (size_t)bins))
         return vg_base__fail(VG_ERR_MEMORY, "calibration metrics of %zu members do not fit memory", logits->m);
-    /* The sums of all samples, and behind them the edges of the bins. */
+    /* The sums of all samples, followed by the edges of the bins. */
     double *total;
     if (!vg_base__add(&room, width, (size_t)bins + 1))
         return vg_base__fail(VG_ERR_MEMORY, "calibration metrics in %u bins do not fit memory", bins);

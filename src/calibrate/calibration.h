@@ -1,5 +1,5 @@
-/* calibration.h - temperature scaling as the modules above calibrate need it besides the public functions: names of
- * solvers, figures at given temperatures, temps.json written to a file. */
+/* calibration.h - functions of temperature scaling that the modules above calibrate need besides the public ones:
+ * names of solvers, figures at given temperatures, temps.json written to a file. */
 #ifndef VG_CALIBRATION_H
 #define VG_CALIBRATION_H
 
@@ -23,7 +23,7 @@ vg_status vg_temperatures__save(const char *path, const vg_calibration *calibrat
 
 /* A map as the text that vg_calibration_map_load reads; released with vg_base__release. */
 vg_status vg_calibration_map__text(char **out, const vg_calibration_map *map);
-/* Whether the map is plain temperatures, which logits are divided by. */
+/* Whether the map consists of temperatures only, by which logits are divided. */
 bool vg_calibration_map__is_temperatures(const vg_calibration_map *map);
 /* "temperature", "vector", ... */
 const char *vg_calibration_method__name(vg_calibration_method method);

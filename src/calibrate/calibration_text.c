@@ -1,4 +1,4 @@
-/* calibration_text.c - what a calibration found, in a few lines for people, and by which methods it is named. */
+/* calibration_text.c - a readable summary of a calibration, and the names of its methods. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static vg_status add_temperatures(text_lines *t, const vg_calibration *r) {
     if (r->count == 1)
         add_line(t, "Temperature    %.6g%s\n", sorted[0], r->members > 1 ? ", shared by all members" : "");
     else
-        add_line(t, "Temperatures   one a member: median %.6g, from %.6g to %.6g\n", sorted[r->count / 2], sorted[0],
+        add_line(t, "Temperatures   one per member: median %.6g, from %.6g to %.6g\n", sorted[r->count / 2], sorted[0],
                  sorted[r->count - 1]);
     vg_base__release(sorted);
     if (r->newton)
@@ -61,7 +61,7 @@ static void add_map(text_lines *t, const vg_calibration *r) {
     const char *whose = r->mean           ? "of the mean over members; members follow it"
                         : r->members == 1 ? "of the one member"
                         : r->count == 1   ? "one for all members"
-                                          : "one a member";
+                                          : "one per member";
     unsigned most = 0;
     double gradient = 0;
     add_line(t, "Map            %s, %s", vg_calibration_method__name(r->method), whose);

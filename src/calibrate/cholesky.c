@@ -1,4 +1,4 @@
-/* cholesky.c - the factorisation A = L L' and its triangular solves (cholesky.h), without blocks or threads. */
+/* cholesky.c - the factorisation A = L L' and its triangular solves (cholesky.h), unblocked and single-threaded. */
 #include "calibrate/cholesky.h"
 
 #include <math.h>
@@ -39,8 +39,8 @@ void vg_cholesky__solve(const double *l, size_t n, double *b) {
     }
 }
 
-/* From the last column to the first: column j of the inverse is -1/L_jj times the inverse of what lies below and to
- * the right, which is already there, times the rest of column j of L. */
+/* From the last column to the first. Column j of the inverse is -1/L_jj times the inverse of the lower right part,
+ * which is computed already, times the rest of column j of L. */
 void vg_cholesky__invert_lower(double *l, size_t n) {
     for (size_t j = n; j-- > 0;) {
         double *column = l + j * n, first = 1 / column[j];

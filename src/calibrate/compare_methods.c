@@ -1,10 +1,11 @@
 /* compare_methods.c - which calibrator the data support: several methods, each measured on samples that it was not
- * fitted to, against the predictions as they are and against each other.
+ * fitted to, are compared with the uncalibrated predictions and with each other.
  *
- * A sample's held-out NLL at each method is paired with its NLL as it is. The mean of the differences over its standard
- * error is taken as normal; p-values are Holm's over the methods, because the best is picked among them on the same
- * samples. A method is believed where it is better and its corrected p-value is below 0.05. Of those the simplest is
- * advised, unless the best is better than it by the same test, its p-value times the number of comparisons. */
+ * A sample's held-out NLL under each method is paired with its uncalibrated NLL. The mean of the differences divided
+ * by its standard error is taken as normal; p-values are corrected by Holm's method, because the best method is
+ * picked on the same samples. A method is supported where it is better and its corrected p-value is below 0.05. Of
+ * those the simplest is advised, unless the best is better than it by the same test, with its p-value times the
+ * number of comparisons. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #define LEVEL 0.05
 #define WIDE 1.959963984540054
 
-/* From few numbers to many. */
+/* From few parameters to many. */
 static const vg_calibration_method order[VG_CALIBRATION_CANDIDATES] = {VG_CALIBRATE_TEMPERATURE, VG_CALIBRATE_VECTOR,
                                                                        VG_CALIBRATE_ISOTONIC, VG_CALIBRATE_VENN_ABERS};
 
@@ -79,7 +80,7 @@ static void say(vg_calibration *r, size_t best, size_t first, bool further) {
              further || first == best ? "" : " does better is within noise");
 }
 
-/* What the candidates' figures support. nll: candidates x n. */
+/* Which methods the candidates' figures support. nll: candidates x n. */
 static void judge(vg_calibration *r, double *const *nll) {
     vg_calibration_candidate *rows = r->candidates, lead;
     size_t count = r->candidate_count, first = count, best = 0;
@@ -109,7 +110,7 @@ vg_status vg_calibrate__compare(vg_calibration *r, vg_logits *logits, const vg_c
         vg_calibration **place = &fits[r->candidate_count];
         status = vg_calibrate__fit(place, logits, &o);
         if (status == VG_ERR_DATA || status == VG_ERR_NUMERIC || status == VG_ERR_ARGUMENT) {
-            status = VG_OK; /* a class without samples: this method is none for these data */
+            status = VG_OK; /* a class has no samples: this method cannot be fitted to these data */
             continue;
         }
         if (status != VG_OK || !(*place)->folds) {

@@ -1,5 +1,6 @@
-/* fit_k.c - k of the gate by the likelihood of the gated mean: one for all classes, then one for every class, both
- * again without each fold, and what that supports. The loss: gate_loss.c; the solver: newton_cg.c. */
+/* fit_k.c - fits k of the gate by the likelihood of the gated mean: one k for all classes, then one for every class,
+ * both again without each fold, and a statement of what the data support. gate_loss.c has the loss, newton_cg.c the
+ * solver. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static vg_status check_options(vg_fit_k_options *out, const vg_fit_k_options *gi
     return VG_OK;
 }
 
-/* What a fit works with. */
+/* Working memory of a fit. */
 typedef struct fit_work {
     vg_gate_data data;
     vg_fit_k_options options;
@@ -46,7 +47,7 @@ static vg_status minimise(vg_minimum *found, fit_work *w, double *x) {
     return vg_newton_cg(found, x, &objective, w->options.tolerance, w->options.max_iterations);
 }
 
-/* Samples at ks that were fitted without them, and the paired change. */
+/* Measures samples at ks that were fitted without them, and the paired change. */
 static vg_status hold_out(vg_k_solution *out, fit_work *w) {
     vg_gate_data *d = &w->data;
     size_t folds = w->options.folds;
@@ -76,7 +77,7 @@ static vg_status hold_out(vg_k_solution *out, fit_work *w) {
     return VG_OK;
 }
 
-/* The better of two minimisers, from w->x and from w->again on: the loss is not convex. */
+/* The better of two minima, found from w->x and from w->again: the loss is not convex. */
 static vg_status minimise_twice(vg_minimum *found, fit_work *w) {
     vg_minimum other;
     VG_TRY(minimise(found, w, w->x));
@@ -88,7 +89,7 @@ static vg_status minimise_twice(vg_minimum *found, fit_work *w) {
     return VG_OK;
 }
 
-/* Fits as data.one says, from w->x or w->again on; w->x becomes the answer. */
+/* Fits as data.one says, starting from w->x or w->again; w->x becomes the answer. */
 static vg_status solve(vg_k_solution *out, fit_work *w, double *k) {
     vg_gate_data *d = &w->data;
     vg_minimum found;
@@ -110,7 +111,7 @@ static vg_status solve(vg_k_solution *out, fit_work *w, double *k) {
     return w->options.folds && d->n >= 2 * (size_t)w->options.folds ? hold_out(out, w) : VG_OK;
 }
 
-/* --- what it says ------------------------------------------------------------------------------------------------- */
+/* --- statement ---------------------------------------------------------------------------------------------------- */
 static void judge(vg_k_fit *f) {
     const vg_k_solution *one = &f->one, *all = &f->by_class;
     bool better = all->held_out.nll < one->held_out.nll;
@@ -118,7 +119,7 @@ static void judge(vg_k_fit *f) {
     f->supported = !(best->nll_high < 0) ? "none" : better && all->nll_high < 0 ? "class" : "one";
     if (isnan(best->nll_change))
         snprintf(f->text, sizeof f->text,
-                 "Nothing was held out (folds 0, or too few samples): what k is worth on new "
+                 "Nothing was held out (folds 0, or too few samples): the gain of k on new "
                  "data is not known.");
     else if (strcmp(f->supported, "none") == 0)
         snprintf(

@@ -1,4 +1,4 @@
-/* gate_data.c - members and what their gates depend on, read into memory for a fit of k. See gate_loss.h. */
+/* gate_data.c - reads members and the ratios that their gates depend on into memory for a fit of k. See gate_loss.h. */
 #include <math.h>
 #include <string.h>
 

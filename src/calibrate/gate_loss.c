@@ -1,4 +1,4 @@
-/* gate_loss.c - the loss of gate_loss.h, its gradient and its Hessian times a vector, O(M C) a sample each.
+/* gate_loss.c - the loss of gate_loss.h, its gradient and its Hessian times a vector, each O(M C) per sample.
  *
  * With r_m(c) = p_m(c)/Z_m, S = sum_m q_m(y), w_m = q_m(y)/S for members that are gated (others are constants) and
  * W = sum w_m, the derivatives in Gamma of one sample's loss are
@@ -17,7 +17,7 @@
 #define FLOOR 1e-8 /* of Gamma, Z_m and the mean's probability */
 
 /* --- one sample --------------------------------------------------------------------------------------------------- */
-/* A worker's arrays. */
+/* Arrays of one worker. */
 typedef struct gate_arrays {
     double *g, *g1, *g2, *u, *total, *turned; /* c: Gamma, its derivatives in log k; sums over members */
     double *z, *w, *s;                        /* m: Z_m (0: not gated), w_m, s_m */
@@ -48,7 +48,7 @@ static double weighed(const double *p, const double *by, size_t c) {
     return sum;
 }
 
-/* Z_m and w_m of every member; returns the mean's probability of the label. *whole: W. */
+/* Z_m and w_m of every member, and W in *whole; returns the mean's probability of the label. */
 static double weigh_members(const vg_gate_data *d, size_t n, const gate_arrays *s, double *whole) {
     size_t y = (size_t)d->labels[n];
     double sum = 0, gated = 0;
@@ -159,7 +159,7 @@ static vg_status evaluate(evaluation *e, double *total) {
     return VG_OK;
 }
 
-/* --- as an objective ---------------------------------------------------------------------------------------------- */
+/* --- objective ---------------------------------------------------------------------------------------------------- */
 double vg_gate_data__k(const vg_gate_data *d, double x) { return exp(d->low + (d->high - d->low) / (1 + exp(-x))); }
 
 double vg_gate_data__variable(const vg_gate_data *d, double k) {
@@ -167,7 +167,7 @@ double vg_gate_data__variable(const vg_gate_data *d, double k) {
     return log(share / (1 - share));
 }
 
-/* Evaluates at the variables x; out: the gradient or the product, in as many. */
+/* Evaluates at the variables x; out: the gradient or the product, of as many entries. */
 static vg_status evaluate_at(vg_gate_data *d, const double *x, const double *v, double *f, double *out) {
     double *room;
     VG_TRY(vg_base__alloc(&room, d->c, 6 * sizeof *room, "a loss"));
@@ -228,7 +228,7 @@ vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_da
     double *edges, *bin, sum = 0, correct = 0;
     vg_bin_gaps gaps = {0, 0};
     VG_TRY(vg_base__zalloc(&edges, (size_t)bins + 1, 4 * sizeof *edges, "bins"));
-    bin = edges + bins + 1; /* three a bin: count, confidence, correct */
+    bin = edges + bins + 1; /* three values per bin: count, confidence, correct */
     vg_base__bin_edges(edges, bins);
     for (size_t n = 0; n < d->n; n++) {
         size_t best = 0, y = (size_t)d->labels[n];

@@ -10,7 +10,7 @@
 #include "calibrate/newton_cg.h"
 #include "vargate/calibrate.h"
 
-/* Samples a chunk; a worker's scratch in arrays of c and of m. */
+/* Samples per chunk; a worker's scratch in arrays of c and of m. */
 enum { VG_GATE_CHUNK = 128, VG_GATE_CLASS_ARRAYS = 6, VG_GATE_MEMBER_ARRAYS = 3 };
 
 typedef struct vg_gate_data {
@@ -22,7 +22,7 @@ typedef struct vg_gate_data {
     bool one;         /* one variable for all classes */
     /* 0: every sample. Samples n % folds == fold are left out of the loss. */
     size_t folds, fold;
-    double *scratch, *sums; /* a worker's and a chunk's */
+    double *scratch, *sums; /* of all workers; of all chunks */
 } vg_gate_data;
 
 /* Reads predictions, probabilities or logits as the options say. Free with vg_gate_data__stop, also after a failure. */
@@ -30,14 +30,14 @@ vg_status vg_gate_data__start(vg_gate_data *out, const vg_predictions *predictio
                               const vg_fit_k_options *options);
 void vg_gate_data__stop(vg_gate_data *data);
 
-/* As an objective of `one` or c variables. */
+/* The loss as an objective of 1 (`one`) or c variables. */
 vg_objective vg_gate_data__objective(vg_gate_data *data);
-/* The k of a variable, and back. */
+/* The k of a variable, and the variable of a k. */
 double vg_gate_data__k(const vg_gate_data *data, double x);
 double vg_gate_data__variable(const vg_gate_data *data, double k);
 
-/* NLL, ECE and accuracy of the gated mean at k[c] (k NULL: of the plain mean). With `folds`, sample n is measured with
- * k + n % folds x c. nll: n, each sample's. */
+/* NLL, ECE and accuracy of the gated mean at k[c] (k NULL: of the plain mean). With `folds`, sample n is measured
+ * with k + n % folds x c. nll[n]: that of each sample. */
 vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_data *data, const double *k, size_t folds,
                                 unsigned bins);
 

@@ -1,10 +1,10 @@
-/* gaussian_process.c - fitting and predicting of gaussian_process.h.
+/* gaussian_process.c - fitting and prediction of gaussian_process.h.
  *
  * Objective and gradient, with t the targets, alpha = A^-1 t, s2 = t' alpha / n, D the derivative of A in a
  * hyperparameter:
  *     f  = n/2 log s2 + sum_i log L_ii          df = 1/2 tr(A^-1 D) - alpha' D alpha / (2 s2)
  *     in log l: D = a^2 (1 + a) / 3 e^-a        in log nu: D = nu I
- * Maximised by BFGS in two variables inside a box. */
+ * Minimised by BFGS in two variables inside a box. */
 #include "calibrate/gaussian_process.h"
 
 #include <math.h>
@@ -107,7 +107,7 @@ double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]) {
     return value;
 }
 
-/* The part of a downhill direction that the box allows. */
+/* Removes the components of a descent direction that would leave the box. */
 static void hold_at_box(const double point[2], double direction[2]) {
     for (int i = 0; i < 2; i++) {
         if ((point[i] <= LOWER[i] && direction[i] < 0) || (point[i] >= UPPER[i] && direction[i] > 0))
@@ -192,7 +192,7 @@ vg_status vg_gp__fit(vg_gp *gp, const double *x, const double *y, size_t n, bool
         }
     }
     value = vg_gp__objective(gp, best, gradient);
-    while (!isfinite(value) && best[1] < VG_GP_LOG_NOISE_MAX) { /* no factor: more noise until there is one */
+    while (!isfinite(value) && best[1] < VG_GP_LOG_NOISE_MAX) { /* no Cholesky factor: add noise until there is one */
         best[1] += 1;
         value = vg_gp__objective(gp, best, gradient);
     }

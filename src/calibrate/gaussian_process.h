@@ -12,7 +12,7 @@
 #include "vargate/status.h"
 
 typedef struct vg_gp {
-    size_t capacity, candidates; /* most points; most places predicted at once */
+    size_t capacity, candidates; /* largest number of points; of places predicted at once */
     size_t n;
     const double *x; /* n, borrowed */
     double *target;  /* n: standardised */
@@ -27,8 +27,9 @@ typedef struct vg_gp {
 vg_status vg_gp__new(vg_gp **out, size_t capacity, size_t candidates);
 void vg_gp__free(vg_gp *gp);
 
-/* Takes n points (x borrowed until the next call) and maximises the marginal likelihood, from the hyperparameters in
- * the struct (`fresh`: from several starts as well), at most `steps` steps each. steps = 0 leaves them as they are. */
+/* Takes n points (x borrowed until the next call) and maximises the marginal likelihood, starting from the
+ * hyperparameters in the struct (`fresh`: from several starts as well), with at most `steps` steps each. steps = 0
+ * keeps the hyperparameters. */
 vg_status vg_gp__fit(vg_gp *gp, const double *x, const double *y, size_t n, bool fresh, unsigned steps);
 /* Minus the profile log marginal likelihood, without constants, at (log l, log nu), and its gradient; infinite where
  * A has no factor. Leaves factor, alpha and signal at these hyperparameters. */
@@ -38,7 +39,7 @@ void vg_gp__predict(vg_gp *gp, const double *at, size_t count, double *mean, dou
 /* Derivative of the posterior mean. */
 double vg_gp__mean_slope(const vg_gp *gp, double at);
 
-/* Where the hyperparameters may lie. */
+/* Bounds of the hyperparameters. */
 #define VG_GP_LOG_LENGTH_MIN (-2.5) /* l = 0.08 */
 #define VG_GP_LOG_LENGTH_MAX 3.5    /* l = 33 */
 #define VG_GP_LOG_NOISE_MIN (-23.0) /* nu = 1e-10 */

@@ -1,4 +1,4 @@
-/* held_out.c - what temperatures do to samples they were not fitted to, and the warning that a result carries.
+/* held_out.c - figures of temperatures on samples they were not fitted to, and the warning of a result.
  *
  * Sample n belongs to fold n % folds. For each fold, newton fits temperatures to the samples of the other folds. It
  * starts from the answer for the whole set, so that two or three sweeps are enough. Then one measuring sweep takes
@@ -13,8 +13,8 @@
 #include "calibrate/solvers.h"
 
 enum { FOLD_LEAST = 10 };
-/* Below these, a change is no news: of the NLL relatively, and in standard errors; of the ECE absolutely, beside its
- * noise, of about 1 / (2 sqrt N). */
+/* A smaller change is not reported: relative change of the NLL, and its standard errors; absolute change of the ECE,
+ * and its noise, about 1 / (2 sqrt N). */
 #define WORSE_NLL 1e-3
 #define WORSE_ERRORS 2
 #define WORSE_ECE 5e-3
@@ -59,7 +59,7 @@ vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem, vg_samp
     if (status == VG_OK) {
         r->folds = (unsigned)folds;
         status = vg_problem__swept(problem);
-    } else if (status == VG_ERR_NUMERIC) { /* the whole set had an answer, a part of it has none: no figures */
+    } else if (status == VG_ERR_NUMERIC) { /* the whole set had an answer but a part of it has none: no figures */
         r->held_out = (vg_calibration_metrics){NAN, NAN, NAN, NAN, NAN, NAN};
         status = VG_OK;
     }

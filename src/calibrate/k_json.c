@@ -63,7 +63,7 @@ vg_status vg_k_fit_json(char **out, const vg_k_fit *fit, int one) {
     char *text = ok ? vg_base__json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(root);
     if (!text)
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the text of %zu ks", fit->classes);
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the text of %zu ks", fit->classes);
     size_t size = strlen(text);
     vg_status status = vg_base__alloc(out, size + 2, 1, "text of a fit");
     if (status == VG_OK) {

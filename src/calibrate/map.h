@@ -1,9 +1,9 @@
-/* map.h - calibration maps: what is fitted to rows of predictions, and what makes rows of probabilities of them.
+/* map.h - calibration maps: fitting them to rows of predictions, and applying them to make rows of probabilities.
  * Internal to calibrate.
  *
  * A map is one block of memory. Of linear methods `linear` holds, for each of `count` maps, `width` numbers:
  *     temperature [1/T]    vector [w: c][b: c]    dirichlet [W transposed: c x c][b: c], W transposed so that row j is
- *                                                 what input class j adds to the outputs
+ *                                                 the contribution of input class j
  * Of the others, class k of map i has the curve of points at[i c + k] .. at[i c + k + 1] - 1:
  *     isotonic    (x, low): linear between the points, constant outside
  *     histogram   x: upper edges of the bins, low: their values; a value above the last edge is in the last bin
@@ -27,18 +27,18 @@ struct vg_calibration_map {
     double *x, *low, *high;
 };
 
-#define VG_MAP_FLOOR 1e-12 /* of a probability whose logarithm is taken, in maps and in the NLL of what they give */
+#define VG_MAP_FLOOR 1e-12 /* smallest probability whose logarithm is taken, in maps and in the NLL of their results */
 
 bool vg_calibration_method__linear(vg_calibration_method method);
 size_t vg_calibration_map__width(vg_calibration_method method, size_t c);
-/* Room for a map with `points` curve points in all; what `out` says of it is copied from `like`. */
+/* Allocates a map with `points` curve points in all; its description is copied from `like`. */
 vg_status vg_calibration_map__new(vg_calibration_map **out, const vg_calibration_map *like, size_t points);
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
-/* Row (row, m) of a view as doubles; checked to be finite logits or a distribution. `number`: the sample's, in
- * messages. */
+/* Row (row, m) of a view as doubles; checked to be finite logits or a distribution. `number`: that of the sample,
+ * for messages. */
 vg_status vg_map__read_row(double *to, const vg_predictions *view, size_t row, size_t m, bool logits, size_t number);
-/* to[c]: what a linear map works on, of a row of logits or probabilities. */
+/* to[c]: the features of a linear map, from a row of logits or probabilities. */
 void vg_map__features(double *to, const double *row, size_t c, bool logits, vg_calibration_method method,
                       const vg_softmax_kernels *kernels);
 /* u[c]: the logits that a linear map gives to features f. */
@@ -58,14 +58,14 @@ typedef struct vg_map_rows {
     const int64_t *y;
     size_t count, c;
     vg_pool *pool;
-    size_t done, total; /* fits before this one, and in all, for progress */
+    size_t done, total; /* fits done before this one, and fits in all, for progress */
 } vg_map_rows;
 
 /* Moves linear[width] to the minimiser. features: row take[i] of f. */
 vg_status vg_map__fit_linear(vg_map_fit *out, double *linear, const double *f, const vg_map_rows *rows,
                              const vg_calibrate_options *options);
 
-/* One class's curve as it is fitted; arrays of `room` points. */
+/* The curve of one class while it is fitted; arrays of `room` points. */
 typedef struct vg_curve {
     size_t count;
     double *x, *low, *high;
@@ -76,7 +76,7 @@ typedef struct vg_scored {
     uint32_t hits, count; /* of the group */
 } vg_scored;
 double vg_scored__value(const vg_scored *s);
-/* curve->x .. have room for `groups` points, of histogram `map_bins`. */
+/* The arrays of `out` have room for `count` points; those of a histogram for `map_bins`. */
 void vg_curve__isotonic(vg_curve *out, const vg_scored *groups, size_t count, double *scratch);
 void vg_curve__histogram(vg_curve *out, const vg_scored *groups, size_t count, unsigned bins, bool equal_mass);
 /* scratch: 6 (count + 2) */
@@ -85,9 +85,9 @@ void vg_curve__venn_abers(vg_curve *out, const vg_scored *groups, size_t count, 
 vg_status vg_map__fit_curves(vg_curve *curves, const double *p, const vg_map_rows *rows,
                              const vg_calibrate_options *options);
 
-/* Fits maps in place of temperatures (map_fit.c): the whole of vg_calibrate_blocks for them. */
+/* Fits maps instead of temperatures (map_fit.c): all that vg_calibrate_blocks does for them. */
 struct vg_logits;
-/* The options of maps, checked; VG_ERR_ARGUMENT names the one that is wrong. */
+/* Checks the options of maps; VG_ERR_ARGUMENT names the one that is wrong. */
 vg_status vg_calibrate__check_method(const vg_calibrate_options *options);
 vg_status vg_calibrate__maps(vg_calibration **out, struct vg_logits *logits, const vg_calibrate_options *options);
 

@@ -82,7 +82,8 @@ typedef struct measure_work {
     size_t width;
 } measure_work;
 
-/* NLL, bins (count, confidence, correct) of one distribution added to sums; the sample's own into places, NULL: not. */
+/* Adds NLL and bins (count, confidence, correct) of one distribution to sums; with `keep`, also the figures of
+ * sample n. */
 static void add_row(double *sums, const double *p, size_t n, const measure_work *w, bool keep) {
     const vg_map_data *d = w->data;
     size_t best = 0, y = (size_t)d->labels[n];

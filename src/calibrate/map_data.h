@@ -1,5 +1,4 @@
-/* map_data.h - predictions in memory for the fit of calibration maps, and what maps do to them. Internal to calibrate.
- */
+/* map_data.h - predictions in memory for the fit of calibration maps, and figures of calibrated ones. Internal. */
 #ifndef VG_CALIBRATE_MAP_DATA_H
 #define VG_CALIBRATE_MAP_DATA_H
 
@@ -11,7 +10,7 @@ typedef struct vg_map_data {
     const int64_t *labels;
     vg_pool *pool;
     bool logits;
-    double *x;    /* n m c: the rows as they were given */
+    double *x;    /* n m c: the rows as given */
     double *mean; /* n c: their mean over members as probabilities; only where a map of the mean is fitted */
 } vg_map_data;
 
@@ -19,7 +18,8 @@ typedef struct vg_map_data {
 vg_status vg_map_data__start(vg_map_data *out, vg_logits *logits, bool are_logits, bool mean);
 void vg_map_data__stop(vg_map_data *data);
 
-/* Figures of the predictions at maps[n % folds] of sample n (NULL: as they are); each sample's own into `samples`. */
+/* Figures of the predictions with sample n at maps[n % folds] (NULL: uncalibrated); those of each sample into
+ * `samples`. */
 vg_status vg_map_data__measure(vg_calibration_metrics *out, vg_sample_figures *samples, const vg_map_data *data,
                                vg_calibration_map *const *maps, size_t folds, unsigned bins);
 

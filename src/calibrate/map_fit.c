@@ -1,8 +1,8 @@
-/* map_fit.c - calibration maps fitted to predictions: one a member, one for all members, or one of their mean.
+/* map_fit.c - calibration maps fitted to predictions: one per member, one for all members, or one of their mean.
  *
- *     1  all predictions are read, checked and measured as they are
+ *     1  all predictions are read, checked and measured without a map
  *     2  the maps are fitted to all samples, and measured on them
- *     3  for each fold, maps are fitted without the samples n % folds of it, and those are measured at them */
+ *     3  for each fold, maps are fitted without its samples (n % folds = fold), which are then measured at them */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct fit_work {
     size_t *take;            /* rows of one fit */
     int64_t *y;              /* their labels */
     vg_sample_figures was, is;
-    size_t done; /* fits */
+    size_t done; /* fits done */
 } fit_work;
 
 vg_status vg_calibrate__check_method(const vg_calibrate_options *o) {
@@ -29,7 +29,7 @@ vg_status vg_calibrate__check_method(const vg_calibrate_options *o) {
         return vg_base__fail(VG_ERR_ARGUMENT, "method is %d, expected 0 (temperature) .. 5 (venn-abers)",
                              (int)o->method);
     if (o->mean && o->shared)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a map is of the mean over members, or shared by them: not both");
+        return vg_base__fail(VG_ERR_ARGUMENT, "a map is of the mean over members or shared by them, not both");
     bool maps = o->method != VG_CALIBRATE_TEMPERATURE || o->mean;
     if (maps && o->solver != VG_SOLVER_NEWTON)
         return vg_base__fail(VG_ERR_ARGUMENT, "the search 'bayes' is for temperatures of members alone");
@@ -89,7 +89,7 @@ static void start_linear(double *linear, const fit_work *w) {
             linear[matrix ? i * c + i : i] = 1;
 }
 
-/* from: maps of the same kind to start from; NULL: those that change nothing. */
+/* from: maps of the same kind to start from; NULL: identity maps. */
 static vg_status fit_linear(vg_calibration_map **out, vg_map_fit *fits, fit_work *w, size_t folds, size_t fold,
                             const vg_calibration_map *from) {
     VG_TRY(vg_calibration_map__new(out, &w->like, 0));
@@ -108,7 +108,7 @@ static vg_status fit_linear(vg_calibration_map **out, vg_map_fit *fits, fit_work
     return VG_OK;
 }
 
-/* Puts the curves of all maps into one block. */
+/* Copies the curves of all maps into one block. */
 static vg_status pack(vg_calibration_map **out, const vg_calibration_map *like, const vg_curve *curves) {
     size_t total = 0, count = like->count * like->classes, at = 0;
     for (size_t i = 0; i < count; i++)
@@ -177,7 +177,7 @@ static vg_status hold_out(fit_work *w) {
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
-/* A map of every class needs samples of every class: nothing else says where its probability should go. */
+/* A map with parameters for every class needs samples of every class: without them its probability is undetermined. */
 static vg_status check_classes(const vg_map_data *d, const vg_calibrate_options *o) {
     size_t *seen, missing = d->c;
     if (o->method == VG_CALIBRATE_TEMPERATURE)

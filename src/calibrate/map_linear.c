@@ -2,7 +2,7 @@
  *
  * With features f and u = A f + b, the loss of a row is log sum exp u - u(y). With p = softmax(u):
  *     d loss / d u = p - e_y        second derivative in direction du:  p (du - p du)
- * and u is linear in the numbers of the map, so that the loss is convex. The probabilities at the present point are
+ * and u is linear in the parameters of the map, so that the loss is convex. The probabilities at the current point are
  * kept, because several products with the Hessian are asked for at the same point. Rows are summed chunk by chunk in a
  * fixed order: the same bits at any thread count. */
 #include <math.h>
@@ -27,7 +27,7 @@ typedef struct linear_work {
     const vg_softmax_kernels *kernels;
 } linear_work;
 
-/* sums += what g, a derivative in u, says of the map at features f. */
+/* Adds to `sums` the derivative in the map's parameters that follows from g, the derivative in u, at features f. */
 static void add_back(double *sums, const double *g, const double *f, const linear_work *w) {
     size_t c = w->c;
     if (w->method == VG_CALIBRATE_TEMPERATURE) {
@@ -98,7 +98,7 @@ static double penalise(double *to, const double *x, const linear_work *w) {
     return sum;
 }
 
-/* Sums over all rows into to[width], divided by their number; the loss where it was computed. */
+/* Sums over all rows into to[width], divided by their number; *loss where it was computed. */
 static vg_status run(linear_work *w, double *to, double *loss) {
     double n = (double)w->rows->count;
     VG_TRY(vg_pool__run(w->rows->pool, w->chunks, sum_chunk, w));
@@ -132,7 +132,7 @@ static vg_status product(void *context, const double *x, const double *v, double
     double loss;
     w->x = x;
     w->v = v;
-    w->known = memcmp(w->at, x, w->width * sizeof *x) == 0; /* not so after a step that was not taken */
+    w->known = memcmp(w->at, x, w->width * sizeof *x) == 0; /* false after a step that was rejected */
     VG_TRY(run(w, hv, &loss));
     memcpy(w->at, x, w->width * sizeof *x);
     penalise(hv, v, w);
@@ -152,7 +152,7 @@ static vg_status make_room(linear_work *w) {
     return vg_base__alloc(&w->scratch, c, 2 * sizeof(double) * vg_pool__threads(w->rows->pool), "scratch");
 }
 
-/* Biases are determined up to a number that is added to all of them: their mean is made 0. */
+/* Biases are determined up to a constant that is added to all of them: their mean is made 0. */
 static void centre(double *b, size_t c) {
     double mean = 0;
     for (size_t i = 0; i < c; i++)

@@ -1,4 +1,5 @@
-/* map_rows.c - what a calibration map makes of predictions: rows of members, members that follow their mean. */
+/* map_rows.c - applies a calibration map to predictions: to rows of members, or to their mean, which members then
+ * follow. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "calibrate/map.h"
 #include "vargate/temperatures.h"
 
-/* Members follow their mean until it is within FOLLOW_NEAR of its place, summed over classes. */
+/* Members are adjusted until their mean is within FOLLOW_NEAR of its target, summed over classes. */
 enum { FOLLOW_ROUNDS = 500, CHUNK_ELEMENTS = 1 << 14 };
 #define FOLLOW_NEAR 1e-12
 
@@ -115,7 +116,7 @@ static size_t first_from(const double *x, size_t begin, size_t end, double value
     return begin;
 }
 
-/* p0 and p1 of a curve at p; of other methods its value, twice. */
+/* p0 and p1 of a curve at p; for other methods its value, twice. */
 static void curve_at(double *p0, double *p1, const vg_calibration_map *map, size_t curve, double p) {
     size_t begin = map->at[curve], end = map->at[curve + 1], i = first_from(map->x, begin, end, p);
     const double *x = map->x, *low = map->low;
@@ -132,8 +133,8 @@ static void curve_at(double *p0, double *p1, const vg_calibration_map *map, size
     }
 }
 
-/* Of two classes the second one's curve decides and the first takes the rest: 1 - p is not p(0) to the last bit, and a
- * step could lie between. */
+/* With two classes the curve of the second decides and the first takes the rest: 1 - p differs from p(0) in the last
+ * bit, and a step of the curve could lie between. */
 static void curves(double *row, const vg_calibration_map *map, size_t which, double *low, double *high) {
     size_t c = map->classes;
     double sum = 0;
@@ -174,9 +175,9 @@ static void map_row(double *row, const vg_calibration_map *map, size_t which, bo
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
-/* rows[m][c] become a_m rows[m][c] b_c with sums 1 and the mean `target`. The factors of the classes are the solution
- * of iterative proportional fitting, which starts from the members and converges to the nearest such table. A
- * probability of 0 in all members is lifted to the floor, because no factor could. */
+/* rows[m][c] become a_m rows[m][c] b_c with sums 1 and the mean `target`. The factors of the classes are the
+ * solution of iterative proportional fitting, which starts from the members and converges to the nearest such table.
+ * A probability of 0 in all members is raised to the floor first, because no factor changes it. */
 static void follow(double *rows, size_t m, size_t c, const double *target, double *mean) {
     for (size_t i = 0; i < m * c; i++)
         rows[i] = fmax(rows[i], VG_MAP_FLOOR);

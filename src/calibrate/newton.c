@@ -4,12 +4,12 @@
  *
  *     u <- u - slope / bend,     slope = b dL/db,  bend = b^2 d2L/db2 >= 0,
  *
- * Newton's step for the root, relative in b. With a point before it near by, the root of the cubic through both
- * points and their derivatives (of u as a function of dL/db) is taken instead: order 2.7 in place of 2, and a sweep
- * saved, at no cost. The sign of the slope keeps a bracket [low, high]. A step that leaves the bracket, is longer
- * than 2, or does not shrink from one to the next is replaced: by the end of the range when that side has not been
- * looked at (where the sign of the slope says whether the minimiser lies beyond: flagged), else by the middle of the
- * bracket. Temperatures that are done drop out of later sweeps. */
+ * Newton's step for the root, relative in b. With a previous point near by, the root of the cubic through both
+ * points and their derivatives (of u as a function of dL/db) is taken instead: its order is 2.7 instead of 2, which
+ * saves a sweep. The sign of the slope keeps a bracket [low, high]. A step that leaves the bracket, is longer than
+ * 2, or does not shrink from one to the next is replaced: by the end of the range when that side has not been
+ * evaluated (there the sign of the slope shows whether the minimiser lies beyond, which is flagged), else by the
+ * middle of the bracket. Temperatures that are done drop out of later sweeps. */
 #include <math.h>
 
 #include "calibrate/solvers.h"
@@ -19,9 +19,9 @@ typedef struct search {
     bool low_seen, high_seen; /* the slope's sign was seen on that side */
     double step;              /* the last one taken */
     double before, before_d,
-        /* the point before: u, dL/db there, and the derivative of u in dL/db; before_i = 0: none */
+        /* the previous point: u, dL/db there, and the derivative of u in dL/db; before_i = 0: none */
         before_i;
-    unsigned evaluations, in_a_row; /* of the full data; slow steps one after the other */
+    unsigned evaluations, in_a_row; /* over the full data; consecutive slow steps */
     bool done;
 } search;
 
@@ -30,7 +30,7 @@ static void finish(search *s, vg_temperature_fit *fit, uint32_t flags) {
     s->done = true;
 }
 
-/* Newton's step from s->u, or the better one of the cubic through the point before, which it replaces. */
+/* Newton's step from s->u, or the better one of the cubic through the previous point, which s->u replaces. */
 static double improve(search *s, const vg_temperature_loss *loss) {
     double step = -loss->slope / loss->bend, b = exp(s->u), d = loss->slope / b, i = b / loss->bend,
            h = d - s->before_d;
@@ -51,7 +51,7 @@ static double retreat(const search *s, bool up, double u_min, double u_max) {
     return up ? u_max : u_min;
 }
 
-/* Takes the losses at s->u: either done, or s->u moves to where to look next. */
+/* Takes the losses at s->u: either the search is done, or s->u moves to the next place. */
 static void advance(search *s, const vg_calibrate_options *o, const vg_temperature_loss *loss,
                     vg_temperature_fit *fit) {
     const double u_min = -log(o->t_max), u_max = -log(o->t_min), most = 2;
@@ -94,7 +94,7 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_temperatu
     s->u = next;
 }
 
-/* Where to look first, or the answer at once. */
+/* The first place to evaluate, or the answer at once. */
 static void begin(search *s, const vg_newton_start *start, size_t i, const vg_calibrate_options *o,
                   vg_temperature_fit *fit) {
     const double u_min = -log(o->t_max), u_max = -log(o->t_min);

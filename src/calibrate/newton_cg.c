@@ -29,7 +29,7 @@ static double largest(const double *a, size_t n) {
     return most;
 }
 
-/* s and H s move along d, t >= 0 far. */
+/* Moves s by t d, and H s accordingly; t >= 0. */
 static void move(workspace *w, double t, size_t n) {
     for (size_t i = 0; i < n; i++) {
         w->s[i] += t * w->d[i];
@@ -37,7 +37,7 @@ static void move(workspace *w, double t, size_t n) {
     }
 }
 
-/* How far along d the border |s| = radius is. */
+/* The distance along d to the border |s| = radius. */
 static double to_border(const workspace *w, double radius, size_t n) {
     double dd = dot(w->d, w->d, n), sd = dot(w->s, w->d, n), ss = dot(w->s, w->s, n);
     double root = sqrt(sd * sd + dd * (radius * radius - ss));

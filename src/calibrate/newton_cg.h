@@ -1,6 +1,6 @@
 /* newton_cg.h - minimises a smooth function of many variables. Internal to calibrate.
  *
- * A trust region surrounds the present point. Inside it Newton's equation is solved by conjugate gradients (Steihaug).
+ * A trust region surrounds the current point. Inside it Newton's equation is solved by conjugate gradients (Steihaug).
  * They need products of the Hessian with vectors and never the Hessian itself, and follow a direction of negative
  * curvature to the border. Near a minimiser the step is Newton's own, and convergence is better than linear. */
 #ifndef VG_CALIBRATE_NEWTON_CG_H

@@ -1,4 +1,4 @@
-/* problem.c - temperatures on top of members: shared or one each, and progress. */
+/* problem.c - maps temperatures (one shared or one per member) to the losses of members, and reports progress. */
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "calibrate/calibrate_data.h"
 
-#define WIDE 1.959963984540054 /* of a 95 % interval, in standard errors */
+#define WIDE 1.959963984540054 /* half the width of a 95 % interval, in standard errors */
 
 vg_status vg_sample_figures__new(vg_sample_figures *was, vg_sample_figures *is, size_t n) {
     VG_TRY(vg_base__alloc(&was->nll, n, 4 * sizeof(double), "figures of samples"));
@@ -30,7 +30,7 @@ void vg_sample_figures__free(vg_sample_figures *was) {
     vg_base__release(was->bin);
 }
 
-/* sign[bin]: whether the samples of the bin are more confident than right (1) or less (-1). */
+/* sign[bin]: 1 where the confidence of the bin's samples exceeds their accuracy, else -1. */
 static void bin_signs(double *sign, const vg_sample_figures *s, size_t n, unsigned bins) {
     memset(sign, 0, bins * sizeof *sign);
     for (size_t i = 0; i < n; i++)

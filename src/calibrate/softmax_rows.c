@@ -1,8 +1,8 @@
 /* softmax_rows.c - the tiers of softmax_rows.h: portable C, AVX2 with FMA, AVX-512, from one template.
  *
- * Everything is float64, float32 rows being widened on load: with 25 instructions a vector the loop runs near the
- * rate at which memory delivers float32 logits, so float32 arithmetic would gain little and leave a bias. A row
- * shorter than a tier's vector is handed to the next narrower tier. Tiers differ in the order of sums and in fused
+ * Everything is float64; float32 rows are widened on load. With 25 instructions per vector the loop runs near the
+ * rate at which memory delivers float32 logits, so float32 arithmetic would gain little and cause a bias. A row
+ * shorter than a tier's vector is passed to the next narrower tier. Tiers differ in the order of sums and in fused
  * multiply-adds, by a few 1e-16 relative. */
 #include "calibrate/softmax_rows.h"
 

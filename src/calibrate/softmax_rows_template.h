@@ -1,4 +1,4 @@
-/* softmax_rows_template.h - the row kernels of softmax_rows.c for one vector tier. Included once a tier, after defining
+/* softmax_rows_template.h - the row kernels of softmax_rows.c for one tier. Included once per tier, after defining
  *
  *     V, LANES     the vector of doubles and its length
  *     NAME(x)      x with the tier's suffix
@@ -9,7 +9,7 @@
  *     V_SCALE      (p, t): p 2^k where k is in the low bits of t
  *     V_KEEP       (v, i): lanes i .. LANES-1 of v, the others 0
  *
- * which it undefines. A row's last LANES classes are read again, overlapping, with the lanes already seen put to 0. */
+ * which it undefines. A row's last LANES classes are read again, overlapping, with lanes already summed set to 0. */
 
 /* e^x for x in [-707, 0], within 1.5 ulp: x = k ln 2 + r, e^r = 1 + r + r^2 q(r), q of degree 9 (1.6e-17). e^0 is 1. */
 ATTR static inline V NAME(exp_lanes)(V x) {

@@ -1,7 +1,7 @@
 /* temperatures.c - temps.json, written and read. The keys are listed in vargate/temperatures.h.
  *
  * Numbers are written with 17 digits, so that reading gives the same doubles. A reader takes "temperatures" and
- * checks it; every other key is for people and reports. */
+ * checks it; every other key is for readers and reports. */
 #include "vargate/temperatures.h"
 
 #include <stdlib.h>
@@ -155,7 +155,7 @@ vg_status vg_temperatures_text(char **out, const vg_calibration *calibration) {
     char *text = ok ? vg_base__json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) : NULL;
     json_decref(root);
     if (text == NULL)
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the text of %zu temperatures", calibration->count);
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the text of %zu temperatures", calibration->count);
     size_t size = strlen(text);
     char *copy;
     vg_status status = vg_base__alloc(&copy, size + 2, 1, "text of temperatures");
