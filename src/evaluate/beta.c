@@ -2,7 +2,7 @@
  *
  *     I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * F,   F the continued fraction (Lentz), for x below (a+1)/(a+b+2); else by
  *     I_x(a, b) = 1 - I_{1-x}(b, a)
- * The factor in front is the binomial probability in the saddle-point form of Loader (2000): Stirling remainders and
+ * The leading factor is the binomial probability in the saddle-point form of Loader (2000): Stirling remainders and
  * deviances instead of differences of large log-gammas, so it keeps full precision at millions of samples. */
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
@@ -34,7 +34,7 @@ static double deviance(double x, double m) {
     return sum;
 }
 
-/* x^a y^b Gamma(a + b) / (Gamma(a) Gamma(b)), y = 1 - x given apart so that neither loses digits. */
+/* x^a y^b Gamma(a + b) / (Gamma(a) Gamma(b)). y = 1 - x is given separately so that neither loses digits. */
 static double front(double x, double y, double a, double b) {
     double n = a + b;
     double log_p =
@@ -101,7 +101,7 @@ static double solve(double p, double q, double a, double b) {
     for (int i = 0; i < 2000; i++) {
         double lower, upper;
         both_tails(&lower, &upper, x, 1 - x, a, b);
-        double miss = p < q ? lower - p : q - upper; /* the smaller tail carries the digits */
+        double miss = p < q ? lower - p : q - upper; /* the smaller tail has the accurate digits */
         if (miss == 0)
             return x;
         *(miss > 0 ? &high : &low) = x;
@@ -122,7 +122,7 @@ double vg_beta__quantile(double probability, double a, double b) {
         return NAN;
     if (probability == 0 || probability == 1)
         return probability;
-    /* Close to 1 a quantile is better found as 1 minus that of the other tail. */
+    /* A quantile close to 1 is more accurate as 1 minus that of the other tail. */
     double middle = vg_beta__cdf(0.5, a, b);
     return probability > middle ? 1 - solve(1 - probability, probability, b, a)
                                 : solve(probability, 1 - probability, a, b);

@@ -1,10 +1,12 @@
-/* bootstrap.c - intervals of the figures of an evaluation: by resampling, or beside it from each measure's order
- * (delong.c, rank_intervals.c). interval.c turns a figure's resamples into an interval; ECE's is calibration_null.c's.
+/* bootstrap.c - intervals of the figures of an evaluation: by resampling, or from each measure's order (delong.c,
+ * rank_intervals.c). interval.c makes an interval of a figure's resamples; that of ECE comes from
+ * calibration_null.c.
  *
- * A resample draws N of the N samples with replacement; what counts is how often each was drawn, its weight, shared by
- * all figures. Nothing is sorted again: each measure's order is found once, and a resample is one walk along it with
- * weights, eight resamples side by side. Resample r draws from random stream r of the seed, so neither the thread count
- * nor the number of resamples changes what it holds. Multilabel: whole samples are drawn, their labels together. */
+ * A resample draws N of the N samples with replacement. The number of times that a sample was drawn is its weight,
+ * which all figures share. Nothing is sorted again: each measure's order is found once, and a resample is one walk
+ * along it with weights, eight resamples side by side. Resample r draws from random stream r of the seed, so neither
+ * the thread count nor the number of resamples changes its content. Multilabel: whole samples are drawn, with all
+ * their labels. */
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/paired.h"
@@ -36,7 +38,7 @@ typedef struct order_work {
     const vg_tally *tally;
     const vg_rank_column *columns;
     rank_order *orders;
-    vg_keyed *pairs; /* 2 x rows a worker */
+    vg_keyed *pairs; /* 2 x rows for each worker */
     vg_pulse *pulse;
 } order_work;
 
@@ -63,18 +65,18 @@ typedef struct bootstrap_work {
     const vg_tally *tally;
     const vg_rank_plan *plan;
     const vg_evaluate_options *options;
-    rank_order *orders; /* of every measure; their rows and marks lie in the two arrays below */
+    rank_order *orders; /* of every measure; their rows and marks point into the two arrays below */
     uint32_t *order_rows;
     uint8_t *order_marks;
     vg_pulse *pulse;
-    size_t figures, per_measure; /* values of a resample, of a measure in it */
+    size_t figures, per_measure; /* values of a resample; of one measure in it */
     double *values;              /* blocks x VG_LANES x figures */
-    double *scratch;             /* a worker: n VG_LANES weights, then the tally's */
+    double *scratch;             /* for each worker: n VG_LANES weights, then those of the tally */
     size_t scratch_size;
 } bootstrap_work;
 
-/* Eight resamples of measure m: one weighted walk each, side by side. values[lane * work->figures + figure]; totals:
- * the errors of each resample. */
+/* Eight resamples of measure m, walked side by side. values[lane * work->figures + figure]; totals: the errors of
+ * each resample. */
 static vg_status rank_block(double *values, const bootstrap_work *work, size_t m, const double *weights,
                             const double *totals, unsigned worker) {
     const rank_order *order = &work->orders[m];
@@ -84,7 +86,7 @@ static vg_status rank_block(double *values, const bootstrap_work *work, size_t m
     size_t width = t->multilabel ? t->classes : 1;
     vg_rank_sums sums[VG_LANES];
     double before[VG_LANES] = {0}, mass[VG_LANES] = {0}, errors[VG_LANES] = {0};
-    bool any = false; /* an error in the group now open */
+    bool any = false; /* the open group has an error */
     for (size_t lane = 0; lane < VG_LANES; lane++)
         sums[lane] = (vg_rank_sums){.total = totals[lane]};
     for (size_t i = 0; i < t->rows; i++) {
@@ -151,7 +153,7 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
     VG_TRY(vg_evaluate__weights(weights, t->n, o->seed, 0, block * VG_LANES, work->pulse, worker));
     VG_TRY(vg_evaluate__tally_block(values, work->figures, t, weights, weights + t->n * VG_LANES, work->pulse, worker));
     double totals[VG_LANES];
-    for (size_t lane = 0; lane < VG_LANES; lane++) /* accuracy holds the weighted errors exactly enough to round */
+    for (size_t lane = 0; lane < VG_LANES; lane++) /* accuracy is precise enough to round to the number of errors */
         totals[lane] = nearbyint((1 - values[lane * work->figures + VG_TALLY_ACCURACY]) * (double)t->rows);
     double *at = values + VG_TALLY_FIGURES;
     for (size_t m = 0; m < work->evaluation->measure_count; m++, at += work->per_measure)
@@ -161,8 +163,8 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
     return VG_OK;
 }
 
-/* Where the i-th figure of a resample belongs, and how its interval is made. ECE, error AUROC and coverage at risk have
- * theirs from elsewhere; calibration errors that no method covers have none. */
+/* Where the i-th figure of a resample belongs, and how its interval is made. ECE, error AUROC and coverage at risk
+ * have intervals from other methods; calibration errors that no method covers have none. */
 typedef struct figure_place {
     vg_estimate *estimate;
     vg_interval_rule rule;
@@ -191,7 +193,7 @@ static vg_interval_rule rank_rule(size_t figure, double errors, double rows) {
 }
 
 static figure_place *rank_places(figure_place *at, vg_ranking *r, const vg_rank_plan *plan, const vg_evaluation *e) {
-    /* The rows of a sample may go wrong together: an unseen error is then an unseen sample. */
+    /* The rows of a sample may be wrong together: one unseen error then means one unseen sample. */
     double units = (double)e->rows / (double)(e->label_count > 0 ? e->classes : 1);
     vg_estimate *fixed[VG_RANK_FIXED] = {&r->aurc, &r->eaurc, &r->augrc, &r->error_auroc, &r->error_aupr};
     for (size_t i = 0; i < VG_RANK_FIXED; i++)
@@ -219,8 +221,8 @@ static void figure_places(figure_place *at, vg_evaluation *e, const vg_rank_plan
     }
 }
 
-/* Where no row, or every row, of a multilabel share is a hit, resamples cannot tell how the rows of a sample go
- * together: they count as one. */
+/* Where no row, or every row, of a multilabel share is a hit, resamples do not show how the rows of a sample depend
+ * on each other: they count as one. */
 static double events_of(const figure_place *place, const vg_evaluation *e) {
     bool at_end = place->estimate->value == 0 || place->estimate->value == 1;
     bool by_row = place->estimate != &e->subset_accuracy;
@@ -229,7 +231,8 @@ static double events_of(const figure_place *place, const vg_evaluation *e) {
                                                            : place->rule.events;
 }
 
-/* Rows worth one independent row: the accuracy's variance over that of as many independent rows. */
+/* The number of rows that count as one independent row: the variance of the accuracy over that of as many
+ * independent rows. */
 static double design_factor(const vg_evaluation *e, const bootstrap_work *work) {
     double mean = 0, square = 0, count = (double)work->options->resamples,
            right = e->accuracy.value * (1 - e->accuracy.value);
@@ -245,7 +248,7 @@ static double design_factor(const vg_evaluation *e, const bootstrap_work *work) 
     return factor < 1 ? 1 : factor;
 }
 
-/* Of measure m: AUROC and coverages at risks. */
+/* Intervals of measure m: AUROC and coverages at risks. */
 static vg_status order_intervals(vg_evaluation *e, size_t m, const bootstrap_work *work, double factor) {
     const vg_tally *t = work->tally;
     const rank_order *order = &work->orders[m];
@@ -327,8 +330,8 @@ static vg_status run_blocks(bootstrap_work *work, vg_pool *pool) {
     return status;
 }
 
-/* The figures of every resample, in work->values; work->orders and they are released by release_resamples, also after a
- * failure. */
+/* Computes the figures of every resample into work->values. release_resamples releases them and work->orders, also
+ * after a failure. */
 static vg_status resample(bootstrap_work *work, const vg_rank_column *columns, vg_pool *pool) {
     const vg_tally *t = work->tally;
     size_t places, count = work->evaluation->measure_count;
@@ -366,7 +369,7 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_r
 
 /* --- two systems on the same samples ------------------------------------------------------------------------------ */
 
-/* Where the paired figures are in a resample of one measure. */
+/* The indices of the paired figures in a resample of one measure. */
 static const size_t paired_places[VG_PAIRED_FIGURES] = {
     [VG_PAIRED_ACCURACY] = VG_TALLY_ACCURACY,
     [VG_PAIRED_F1] = VG_TALLY_F1_MACRO,

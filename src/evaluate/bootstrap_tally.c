@@ -1,5 +1,6 @@
-/* bootstrap_tally.c - the tally's figures under eight sets of weights at once: the same definitions as tally_metrics.c.
- * Calibration errors are left out (NaN): resampling adds to their bias, so no interval comes of it. */
+/* bootstrap_tally.c - the tally's figures under eight sets of weights at once, by the definitions of
+ * tally_metrics.c. Calibration errors are left out (NaN): resampling adds to their bias, so their resamples give no
+ * valid interval. */
 #include "evaluate/evaluate_internal.h"
 
 /* Sums of a block of resamples, each value VG_LANES wide. */

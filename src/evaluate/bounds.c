@@ -9,7 +9,7 @@
  * (Bates et al. 2021; Waudby-Smith and Ramdas 2024.) h is the Kullback-Leibler divergence of x from r. The bet
  * v_j = min(1, sqrt(2 log(1 / b) / (n s_{j-1}))) uses the losses before j alone, s their variance with a prior of one
  * loss; K is then a nonnegative supermartingale under the hypothesis and exceeds 1 / a with probability a at most
- * (Ville). b only tunes the bet: it is the same whatever level the test is held at, so that p is one p-value for all
+ * (Ville). b only tunes the bet: it does not depend on the level of the test, so that p is one p-value for all
  * levels. Hoeffding's and Bentkus's are bounds of one tail, so their minimum is one too; the betting bound is a
  * different event, so the two share the level: p = 2 min(p_HB, p_bet). */
 #include "evaluate/bounds.h"
@@ -31,7 +31,7 @@ double vg_evaluate__hoeffding_bentkus(double mean, size_t n, double risk) {
     if (risk >= 1)
         return 0;
     double count = (double)n, hoeffding = exp(-count * divergence(mean, risk));
-    /* A mean of whole losses can miss its count by rounding, which must not cost one more error. */
+    /* A mean of whole losses can differ from its count by rounding, which must not count as one more error. */
     double bentkus = exp(1) * vg_evaluate__binomial_cdf(ceil(count * mean - 1e-9), count, risk);
     return bentkus < hoeffding ? bentkus : hoeffding;
 }
@@ -75,7 +75,7 @@ vg_bound vg_evaluate__bounded_kind(const double *losses, size_t n, double risk, 
     return bet < hb ? VG_BOUND_BETTING : VG_BOUND_HOEFFDING_BENTKUS;
 }
 
-/* Both p-values fall in r, so the bound is where p crosses the level: found by halving, the upper end is returned. */
+/* Both p-values fall in r, so the bound is where p crosses the level. Found by bisection; the upper end is returned. */
 double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, double tuned) {
     double low = 0, high = 1;
     for (int step = 0; step < 50 && high - low > 1e-12; step++) {

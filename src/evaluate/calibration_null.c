@@ -1,4 +1,4 @@
-/* calibration_null.c - what the ECE of a finite sample says about calibration.
+/* calibration_null.c - a test of calibration by the ECE of a finite sample, a debiased ECE, and its interval.
  *
  * With S_b the sum of confidence - correct over the rows of bin b, ECE = sum_b |S_b| / N is above 0 even for a
  * perfectly calibrated model, whose S_b scatter around 0. Given the confidences, labels redrawn from them give, bin by
@@ -30,12 +30,12 @@
 
 enum {
     DRAWS = 9999,
-    MANY_BINS = 128, /* that hold rows */
+    MANY_BINS = 128, /* bins that hold rows */
     SMALL_VARIANCE = 20,
-    TABLE = 160, /* counts of a binomial of small variance that are at all likely */
+    TABLE = 160, /* counts of a binomial of small variance that have a noticeable probability */
 };
 
-/* A bin as the draws see it. */
+/* A bin under perfect calibration, as draws are made of it. */
 typedef struct null_bin {
     double variance;   /* of S_b under perfect calibration */
     double mean;       /* of the rarer outcome's count, where there is a table */
@@ -43,8 +43,8 @@ typedef struct null_bin {
     double *cumulated; /* TABLE, or NULL: normal */
 } null_bin;
 
-/* E|S_b| of a binomial of `n` trials, filling the table of cumulated probabilities. The rarer outcome is counted, so
- * that its probability of 0 is no smaller than e^-56. */
+/* E|S_b| of a binomial of `n` trials; fills the table of cumulated probabilities. The rarer outcome is counted, so
+ * that its probability of 0 is at least e^-56. */
 static double binomial_table(null_bin *bin, double n, double rare) {
     double p = pow(1 - rare, n), sum = 0, deviation = 0;
     bin->mean = n * rare;
@@ -82,7 +82,7 @@ static double draw(const null_bin *bin, vg_random *random) {
 
 /* --- standard errors --- */
 
-/* What is known of each bin and of their sum. */
+/* Sums of each bin and of all bins. */
 typedef struct gap_sums {
     size_t bins;
     double *gap;        /* S_b */
@@ -92,8 +92,8 @@ typedef struct gap_sums {
     double total;       /* variance of sum |S_b| at fixed signs */
 } gap_sums;
 
-/* Rows are samples: everything from the bins' sums. The variance within a bin, or, where that is larger (few rows, all
- * right), the one that the confidences imply. */
+/* Rows are samples: everything follows from the bins' sums. The variance is that within a bin, or, where it is
+ * larger (few rows, all right), the one that the confidences imply. */
 static void independent(gap_sums *g, const vg_tally *t) {
     double squares = 0, within = 0, sum = 0;
     for (size_t b = 0; b < g->bins; b++) {
@@ -109,7 +109,8 @@ static void independent(gap_sums *g, const vg_tally *t) {
     g->total = fmax(within, squares - sum * sum / (double)t->rows);
 }
 
-/* Adds the products of one sample's sums over the `count` bins it touches, each listed once. own is left as zeros. */
+/* Adds the products of one sample's sums over the `count` bins it has rows in, each listed once. Sets own to zeros
+ * again. */
 static void add_products(gap_sums *g, double *own, const size_t *touched, size_t count) {
     for (size_t a = 0; a < count; a++) {
         double value = own[touched[a]];
@@ -124,12 +125,13 @@ static void add_products(gap_sums *g, double *own, const size_t *touched, size_t
         own[touched[a]] = 0;
 }
 
-/* With the sums of squares in `variance`; sum, square: of the samples' gaps along the signs of the bins. */
+/* Finishes the variances from the sums of squares in `variance`; sum, square: of the samples' gaps along the signs
+ * of the bins. */
 static void finish_samples(gap_sums *g, const vg_tally *t, double sum, double square) {
     double within = 0;
     for (size_t b = 0; b < g->bins; b++) {
-        double correction =
-            g->samples[b] > 1 ? g->samples[b] / (g->samples[b] - 1) : 1; /* the bin's mean was taken from them */
+        double correction = g->samples[b] > 1 ? g->samples[b] / (g->samples[b] - 1)
+                                              : 1; /* the bin's mean was estimated from the same samples */
         g->variance[b] = fmax(correction * g->variance[b], t->bin_confidence[b] - t->bin_square[b]);
         within += g->variance[b];
         if (g->covariance)
@@ -138,8 +140,8 @@ static void finish_samples(gap_sums *g, const vg_tally *t, double sum, double sq
     g->total = t->n < 2 ? within : fmax(square - sum * sum / (double)t->n, 0);
 }
 
-/* Rows of a sample belong together. own, last: bins, zeros (last: 1 + the last sample that touched the bin); touched:
- * classes. */
+/* Rows of a sample are not independent. own, last: bins, zeros (last: 1 + the last sample with a row in the bin);
+ * touched: classes. */
 static void by_sample(gap_sums *g, const vg_tally *t, double *own, size_t *touched, size_t *last) {
     double square = 0, sum = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -202,7 +204,7 @@ static void factor(double *matrix, size_t n) {
 
 static const uint64_t null_seed = 0x5eedca11;
 
-/* Draws of bins that are independent: how many reach `limit`. */
+/* The number of draws that reach `limit`, of bins that are independent. */
 static size_t count_draws(const null_bin *bins, size_t count, double limit) {
     size_t reached = 0;
     vg_random random = vg_random__start(null_seed, 0);
@@ -292,7 +294,7 @@ static void test_calibration(vg_calibration_check *out, null_room *room, const g
     }
 }
 
-/* What |x| exceeds |mean| by on average, of a normal of spread 1 and that mean. */
+/* The mean of |x| minus |mean|, for a normal x of standard deviation 1 and that mean. */
 static double folded_excess(double mean) {
     return 2 * (exp(-mean * mean / 2) / sqrt(2 * 3.14159265358979323846) - mean * 0.5 * erfc(mean / sqrt(2)));
 }
@@ -306,8 +308,8 @@ static double debiased(const gap_sums *g) {
     return sum > 0 ? sum : 0;
 }
 
-/* Fills `out`; ece gets its interval where confidence > 0. Of the tally only the bins' sums are read, multilabel also
- * the rows, or `products` in their place. */
+/* Fills `out`, and the interval of ece where confidence > 0. Of the tally only the bins' sums are read; in
+ * multilabel mode also the rows, or `products` instead. */
 static vg_status check(vg_calibration_check *out, vg_estimate *ece, const vg_tally *t, const double *products,
                        double confidence) {
     null_room room = {0};

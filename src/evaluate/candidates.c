@@ -1,13 +1,14 @@
-/* candidates.c - the thresholds that risk selection tries: quantiles of values whose labels play no part in the tests.
+/* candidates.c - the thresholds that risk selection tries: quantiles of values whose labels take no part in the
+ * tests.
  *
- * Everything is in u, larger is less certain; rows with u < t are kept. Point j of G keeps about the share (j + 1) / G.
- * Within a tenth of the step between two points any threshold will do, so the one with the fewest digits is taken: what
- * is printed is then what was tested, to the last digit. Ties cannot be cut: a point among tied values lies between
- * them and the next value.
+ * Everything is in u, larger is less certain; rows with u < t are kept. Point j of G keeps about the share (j + 1) /
+ * G. Within a tenth of the step between two points the threshold with the fewest digits is taken, so that the
+ * printed threshold is exactly the one that was tested. Ties cannot be separated: a point among tied values lies
+ * between them and the next value.
  *
- * The last point is there for risks that allow to keep everything: it lies well beyond the largest value seen.
+ * The last point serves risks at which everything may be kept: it lies well beyond the largest value seen.
  *
- * The rule's u is minus the margin ratio, -infinity where members agree entirely. No k cuts such rows off; a k that
+ * The rule's u is minus the margin ratio, -infinity where members agree entirely. No k separates such rows; a k that
  * keeps them alone is twice the largest finite ratio. Rows with ratio 0 are never kept, so thresholds stay below 0. */
 #include <float.h>
 #include <stdio.h>
@@ -32,17 +33,17 @@ double vg_evaluate__threshold_between(double last, double next, bool rule) {
         next = 0; /* no k keeps a ratio of 0 */
     if (isinf(next))
         next = isinf(last) ? 1 : last + (fabs(last) > 1 ? fabs(last) : 1);
-    if (isinf(last)) /* minus infinity: everything below `next` is as sure as can be */
+    if (isinf(last)) /* minus infinity: everything below `next` has the largest certainty */
         last = next < 0 ? 4 * next : next - 4;
     if (isinf(last))
         last = -DBL_MAX;
     double quarter = (next - last) / 4, t = vg_evaluate__short_decimal(last + quarter, next - quarter);
-    if (!(t > last && t < next)) /* neighbours: only `next` itself lies above `last` */
+    if (!(t > last && t < next)) /* adjacent doubles: only `next` itself lies above `last` */
         t = rule && !(next < 0) ? -DBL_TRUE_MIN : next;
     return t;
 }
 
-/* Of sorted values: how many are below t. */
+/* The number of sorted values below t. */
 static size_t count_below(const double *values, size_t n, double t) {
     size_t low = 0, high = n;
     while (low < high) {
@@ -55,8 +56,8 @@ static size_t count_below(const double *values, size_t n, double t) {
     return low;
 }
 
-/* A threshold that keeps about the first `wanted` >= 1 of `usable` sorted values, off by `slack` values at most where
- * there are no ties; values after them cannot be kept. */
+/* A threshold that keeps about the first `wanted` >= 1 of `usable` sorted values; without ties it is off by at most
+ * `slack` values. Values after the usable ones cannot be kept. */
 static double threshold_near(const double *values, size_t usable, size_t wanted, size_t slack, bool rule) {
     double first = values[wanted > slack ? wanted - 1 - slack : 0];
     double last = values[wanted - 1 + slack < usable ? wanted - 1 + slack : usable - 1];
@@ -110,7 +111,7 @@ vg_status vg_evaluate__quantile_grid(vg_threshold_grid *out, double *values, siz
     for (size_t j = 0; j < points && usable > 0; j++) {
         size_t wanted = (size_t)ceil((double)usable * (double)(j + 1) / (double)points);
         double t = threshold_near(values, usable, wanted, slack, rule);
-        if (out->count > 0 && !(t > out->threshold[out->count - 1])) /* tied with the point before */
+        if (out->count > 0 && !(t > out->threshold[out->count - 1])) /* tied with the previous point */
             continue;
         out->threshold[out->count] = t;
         out->share[out->count++] = (double)count_below(values, n, t) / (double)n;

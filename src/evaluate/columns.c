@@ -1,5 +1,5 @@
-/* columns.c - measures by name: the list of what a vg_scores holds, and whole columns for a streaming scorer to
- * write into. */
+/* columns.c - measures by name: those that a vg_scores holds, and whole columns for a streaming scorer to write
+ * into. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 void vg_k_name(char name[VG_NAME_SIZE], double k) {
     int digits = 0;
-    for (; digits < 17; digits++) { /* digits after the first that k needs to read back as itself */
+    for (; digits < 17; digits++) { /* digits after the first, until the text reads back as k */
         snprintf(name, VG_NAME_SIZE, "%.*e", digits, k);
         if (strtod(name, NULL) == k)
             break;
@@ -25,7 +25,7 @@ void vg_k_name(char name[VG_NAME_SIZE], double k) {
 /* The table of measures lists PLAIN ungated measures, then GATED gated ones. */
 enum { PLAIN = 14, GATED = 6, MEASURES = PLAIN + GATED };
 
-/* Where `scores` points to the values of a measure. */
+/* The pointer of `scores` to the values of a measure. */
 static double **place_of(vg_scores *scores, const vg_measure_info *info) {
     return (double **)(void *)((char *)scores + info->offset);
 }
@@ -75,14 +75,14 @@ size_t vg_measures__list(vg_measure *out, size_t capacity, const vg_scores *scor
 struct vg_columns {
     size_t rows, k_count;
     unsigned which;
-    bool planes; /* gated columns lie k by k */
+    bool planes; /* gated columns are stored k by k */
     double *k;
     vg_scores places; /* of row 0 */
     double *memory;
     size_t values;
 };
 
-/* What can be made of others when it is ranked: AU of TU and EU, EPCE of these and EPKL. */
+/* Measures that can be computed from others when they are ranked: AU from TU and EU, EPCE from these and EPKL. */
 static const struct made {
     unsigned bit, of;
 } made[] = {{VG_COLUMN_AU, VG_COLUMN_TU | VG_COLUMN_EU},
@@ -180,10 +180,10 @@ void vg_columns__prefault(const vg_columns *columns, size_t row, size_t rows) {
     }
 }
 
-/* Measure `index` of all that there can be: the ungated ones, then the gated ones of each k. False where it is not
- * wanted. AU and EPCE that are not stored are computed from the columns of TU, EU and EPKL, gated or not alike. */
+/* Measure `index` of all possible ones: the ungated ones, then the gated ones of each k. False where it was not
+ * asked for. AU and EPCE that are not stored are computed from the columns of TU, EU and EPKL, gated or not. */
 static bool column_at(vg_rank_column *out, const vg_columns *columns, size_t index) {
-    enum { TU = 0, EU = 2, EPCE = 3, EPKL = 4 }; /* counted from the first ungated and from the first gated measure */
+    enum { TU = 0, EU = 2, EPCE = 3, EPKL = 4 }; /* offsets from the first ungated and from the first gated measure */
     bool gated = index >= PLAIN;
     size_t family = gated ? PLAIN : 0, j = gated ? (index - PLAIN) / GATED : 0;
     size_t i = gated ? (index - PLAIN) % GATED : index;

@@ -1,4 +1,4 @@
-/* columns_layout.h - layouts of columns that save time or memory. Internal: the workflows choose them, users need not.
+/* columns_layout.h - layouts of columns that save time or memory. Internal: the workflows choose them.
  *
  * Bits beside VG_COLUMN_* in the argument `which` of vg_columns__new. */
 #ifndef VG_EVALUATE_COLUMNS_LAYOUT_H
@@ -8,8 +8,8 @@
 #include "vargate/evaluate.h"
 
 enum {
-    /* Gated columns are K planes of `rows` values, one for each k, which are ranked faster than interleaved values. The
-     * scorer must be told: vg_scorer__set_planes(scorer, rows). */
+    /* Gated columns are K planes of `rows` values, one for each k, which are ranked faster than interleaved values.
+     * The scorer needs the same setting: vg_scorer__set_planes(scorer, rows). */
     VG_COLUMNS_PLANES = 1 << 28,
     /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: vg_evaluate__columns computes AU =
      * max(TU - EU, 0) and EPCE = AU + EPKL while it ranks them. Equal to the scorer's values to the bit for natural

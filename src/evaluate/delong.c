@@ -40,7 +40,8 @@ double vg_evaluate__placements(double *influence, const uint32_t *order, const u
     return area;
 }
 
-/* The variance of sum of a[row] - b[row] (b may be NULL); positive marks by row, `width` consecutive rows a sample. */
+/* The variance of the sum of a[row] - b[row] (b may be NULL). positive: marks by row; `width` consecutive rows per
+ * sample. */
 static double influence_variance(const double *a, const double *b, const uint8_t *positive, size_t rows, size_t width) {
     double by_side[2] = {0, 0}, count[2] = {0, 0}, all = 0;
     for (size_t i = 0; i < rows; i += width) {
@@ -158,11 +159,11 @@ double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, d
     }
     if (!(fabs(value) < 1e-15))
         return NAN;
-    difference->low = difference->high = value; /* the same order: no sample makes a difference */
+    difference->low = difference->high = value; /* the same order: every sample has the same influence */
     return 1;
 }
 
-/* influence: that of both measures, one after the other. */
+/* influence: that of both measures in sequence. */
 static void compare(vg_auroc_comparison *out, const double area[2], const double *influence, const uint8_t *positive,
                     size_t rows, const vg_auroc_options *o) {
     size_t width = o->rows_per_sample;

@@ -1,9 +1,9 @@
-/* ece.c - expected and maximum calibration error alone, for callers who want nothing else.
+/* ece.c - expected and maximum calibration error alone, for callers that need no other figure.
  *
- * One pass over the probabilities, and no memory but the bins and a block of widened float32 rows. Bins and sums are
- * those of the tally (base/calibration_bins.h), added in the same order, so that the figures are vg_evaluate's to the
- * bit. The confidence is the largest probability; where several classes have it, the lowest of them is the prediction.
- */
+ * One pass over the probabilities, with memory for the bins and a block of widened float32 rows only. Bins and sums
+ * are those of the tally (base/calibration_bins.h), added in the same order, so that the figures equal vg_evaluate's
+ * to the bit. The confidence is the largest probability; where several classes have it, the lowest of them is the
+ * prediction. */
 #include "evaluate/evaluate_internal.h"
 
 typedef struct bin_sums {

@@ -1,8 +1,8 @@
-/* evaluate.c - vg_evaluate: a tally and its measures become one vg_evaluation.
+/* evaluate.c - vg_evaluate: makes a vg_evaluation of a tally and its measures.
  *
- * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one
- * worker's walk, so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals:
- * bootstrap.c. */
+ * Measures are ranked side by side on the pool, each by one worker with its own keys. Every figure comes from the
+ * walk of one worker, so results do not depend on the thread count. Sums: tally_metrics.c, rank_sums.c, rule.c;
+ * intervals: bootstrap.c. */
 #include <pthread.h>
 
 #include "evaluate/evaluate_internal.h"
@@ -23,8 +23,8 @@ static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tal
     return vg_evaluate__check_k(o->k, o->k ? o->k_count : 0);
 }
 
-/* All the arrays of the result. Each kind is one allocation, found again by its first element's pointer when it is
- * freed. */
+/* Allocates the arrays of the result. Each kind is one allocation, whose address is the pointer of its first
+ * element. */
 static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_count, size_t k_count,
                           size_t curve_points) {
     size_t curves, counts, rankings, square;
@@ -87,10 +87,10 @@ typedef struct rank_work {
     const vg_tally *tally;
     const vg_rank_column *columns;
     const double *k;
-    size_t *order;                   /* in which measures are taken */
-    vg_rank_plan *plan, *label_plan; /* of all rows, of one label's */
-    double **tails;                  /* their harmonic sums, the caller's to free */
-    vg_rank_room *rooms;             /* one a worker */
+    size_t *order;                   /* the sequence in which measures are ranked */
+    vg_rank_plan *plan, *label_plan; /* of all rows; of the rows of one label */
+    double **tails;                  /* their harmonic sums, freed by the caller */
+    vg_rank_room *rooms;             /* one for each worker */
     vg_pulse *pulse;
     double confidence;    /* of intervals; 0: none */
     pthread_mutex_t lock; /* of the plans' harmonic sums */
@@ -146,8 +146,8 @@ static vg_status rank_job(rank_work *work, size_t index, unsigned worker) {
     return VG_OK;
 }
 
-/* Adaptive ECE, the sums that all rankings need and the test of calibration, the rankings, and last, so that workers
- * end together, the rule at each k: short work. */
+/* Adaptive ECE, the sums that all rankings need and the test of calibration, then the rankings, and last the rule at
+ * each k. The rule is short work, so that workers end together. */
 enum { JOB_ADAPTIVE, JOB_TAIL, JOB_CALIBRATION, JOB_RANK };
 static vg_status job(void *context, size_t index, unsigned worker) {
     rank_work *work = context;
@@ -177,8 +177,8 @@ static size_t job_count(const vg_evaluation *e) {
     return JOB_RANK + e->measure_count * (1 + e->label_count) + e->rule_count;
 }
 
-/* Measures whose values lie close together (one measure at several k) are taken one after the other: read from
- * memory once. */
+/* Measures whose values lie close together (one measure at several k) are ranked in sequence, so that they are read
+ * from memory once. */
 static void order_by_place(size_t *order, const vg_rank_column *columns, size_t count) {
     for (size_t i = 0; i < count; i++) {
         size_t j = i;
@@ -273,7 +273,7 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
                       o->resamples > 0 ? o->confidence : 0,
                       PTHREAD_MUTEX_INITIALIZER};
     vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
-    vg_status status = vg_evaluate__pulse(&pulse, 0); /* once at least, however fast the others are */
+    vg_status status = vg_evaluate__pulse(&pulse, 0); /* at least once, also where the other workers do everything */
     if (status == VG_OK)
         status = rank_all(&work, pool);
     release_work(&work, pool);

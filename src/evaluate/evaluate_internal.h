@@ -1,4 +1,4 @@
-/* evaluate_internal.h - shared by the files of this module: sorted keys, the sums of a ranking, the tally's fields. */
+/* evaluate_internal.h - what the files of this module share: sorted keys, the sums of a ranking, the tally's fields. */
 #ifndef VG_EVALUATE_INTERNAL_H
 #define VG_EVALUATE_INTERNAL_H
 
@@ -19,9 +19,9 @@
  * milliseconds. Only worker 0, which runs on the calling thread, calls the caller's progress function; the other
  * workers read the flag `stop` that it sets. */
 typedef struct vg_pulse {
-    vg_progress_fn ask; /* may be NULL: never stop */
+    vg_progress_fn ask; /* may be NULL: never stops */
     void *context;
-    const char *what; /* in the message */
+    const char *what; /* name of the call in messages */
     size_t total;     /* steps in all */
     atomic_size_t done;
     atomic_bool stop;
@@ -35,7 +35,7 @@ void vg_evaluate__pulse_idle(void *pulse); /* for vg_pool__while_waiting */
 
 /* --- sorting (sort_keys.c) -------------------------------------------------------------------------------------- */
 
-/* Doubles as integers of the same order; -0 and 0 share a key. NaN must have been refused. */
+/* Doubles as integers of the same order; -0 and 0 have the same key. NaN must have been refused. */
 static inline uint64_t vg_evaluate__key(double value) {
     uint64_t bits;
     value += 0.0;
@@ -54,14 +54,14 @@ typedef struct vg_keyed {
     uint32_t row;
 } vg_keyed;
 
-/* Sorts keys[0 .. n - 1] upwards; scratch holds n. Pairs of equal keys end in no particular order; pairs can be
+/* Sorts keys[0 .. n - 1] upwards; scratch holds n. The order among equal keys is not defined. Sorting pairs can be
  * interrupted. */
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
 /* --- rows by vectors: rows_plain.c, x86/rows_avx512.c ----------------------------------------------------------- */
 
-/* A cell of keys (rank_buckets.c): its first bucket, and how far the bits below the cell's are shifted to the bucket
+/* A cell of keys (rank_buckets.c): its first bucket, and the shift that maps the bits below the cell's to a bucket
  * in it. */
 typedef struct vg_rank_cell {
     uint32_t first, shift;
@@ -96,9 +96,9 @@ typedef struct vg_rank_rows {
     size_t error_stride;
 } vg_rank_rows;
 
-enum { VG_ROW_BATCH = 256, VG_CLASS_BATCH = 1024 }; /* rows, and classes of samples together, taken at a time */
+enum { VG_ROW_BATCH = 256, VG_CLASS_BATCH = 1024 }; /* rows, and classes of all samples together, processed at a time */
 
-/* What is found of samples before they are counted: by sample, and by sample and class. */
+/* Results for samples before they are counted: by sample, and by sample and class. */
 typedef struct vg_sample_batch {
     uint32_t best[VG_ROW_BATCH], second[VG_ROW_BATCH]; /* classes of largest mean, ties the lower index first */
     double brier[VG_ROW_BATCH];
@@ -106,7 +106,7 @@ typedef struct vg_sample_batch {
     uint32_t *cell; /* c bins + the bin of mean */
 } vg_sample_batch;
 
-/* Puts item i where it belongs among those before it, which are in order; returns how many it passed. */
+/* Inserts item i among the sorted items before it; returns the number of items that it passed. */
 static inline size_t vg_evaluate__insert(uint64_t *items, size_t i) {
     uint64_t item = items[i];
     size_t j = i;
@@ -152,35 +152,35 @@ const vg_row_kernels *vg_evaluate__rows(void);
 
 /* --- orderings (rank_buckets.c) --------------------------------------------------------------------------------- */
 
-/* All measures of the columns, those that are not stored included; `out` (NULL: none) has room for as many as are
- * returned (columns.c). */
+/* All measures of the columns, also those that are not stored. Returns their number; `out` (NULL: none) has room for
+ * as many (columns.c). */
 size_t vg_evaluate__columns_list(vg_rank_column *out, const vg_columns *columns);
 
 /* A worker's memory for orderings. */
 struct vg_rank_room {
     const vg_row_kernels *kernels;
-    uint64_t *memory, *items; /* of all chunks, and its first that lies at a multiple of their size */
-    uint32_t *link, chunks;   /* the chunk after each; chunks in use */
+    uint64_t *memory, *items; /* memory of all chunks; its first address that is a multiple of the chunk size */
+    uint32_t *link, chunks;   /* the next chunk of each; chunks in use */
     bool populated;           /* the chunks' memory has been requested from the system, at the first ordering */
-    uint64_t **cursor;        /* of each bucket: where its next row goes, */
-    uint32_t *full;           /* how many full chunks it has, */
-    vg_rank_bounds *bounds;   /* and where its values lie */
+    uint64_t **cursor;        /* of each bucket: the place of its next row, */
+    uint32_t *full;           /* its number of full chunks, */
+    vg_rank_bounds *bounds;   /* and the range of its values */
     vg_rank_cell *cells;
-    uint64_t *hot;   /* a bucket and its sorted form, */
-    uint16_t *fine;  /* and its cells: small enough to stay in the first caches */
-    uint64_t *spill; /* 2 spill_rows: in place of `hot` for large buckets, made when there is one */
+    uint64_t *hot;   /* a bucket and its sorted copy, */
+    uint16_t *fine;  /* and its cells: small enough for the first-level cache */
+    uint64_t *spill; /* 2 spill_rows: instead of `hot` for large buckets, allocated when there is one */
     size_t spill_rows;
-    uint32_t *before;           /* rows and 8 more: of groups */
+    uint32_t *before;           /* rows and 8 more: rows before each group */
     struct vg_tied_group *tied; /* rows / 2 */
     vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
 };
-enum { VG_CHUNK = 512, VG_CHUNK_BYTES = VG_CHUNK * 8 }; /* rows; a bucket is a chain of chunks */
+enum { VG_CHUNK = 512, VG_CHUNK_BYTES = VG_CHUNK * 8 }; /* rows in a chunk; a bucket is a chain of chunks */
 /* Appends an item to a bucket. */
 static inline void vg_evaluate__append(vg_rank_room *room, size_t bucket, uint64_t item) {
     uint64_t *end = room->cursor[bucket];
     *end++ = item;
-    if ((uintptr_t)end % VG_CHUNK_BYTES == 0) { /* full: a fresh chunk behind it */
+    if ((uintptr_t)end % VG_CHUNK_BYTES == 0) { /* full: append a fresh chunk */
         uint32_t chunk = room->chunks++;
         room->link[(size_t)(end - room->items) / VG_CHUNK - 1] = chunk;
         room->full[bucket]++;
@@ -191,18 +191,18 @@ static inline void vg_evaluate__append(vg_rank_room *room, size_t bucket, uint64
 vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker);
 void vg_evaluate__rank_room_free(vg_rank_room *room);
 
-/* The rows of a measure by rising uncertainty, handed out in runs. VG_ERR_DATA names the measure and the first NaN. */
+/* The rows of a measure by rising uncertainty, given out in runs. VG_ERR_DATA names the measure and the first NaN. */
 typedef struct vg_rank_order {
     const vg_rank_room *room;
     size_t buckets, next;
     size_t upper; /* the first bucket of keys with the highest bit set */
 } vg_rank_order;
-/* Rising; of each item the lowest bit is the error mark, the rest the key but for its highest bit. No value is in
+/* Rising. The lowest bit of each item is the error mark, the rest is the key without its highest bit. No value is in
  * two runs. */
 typedef struct vg_rank_run {
     const uint64_t *items;
     size_t count;
-    uint64_t high; /* the highest bit of all keys */
+    uint64_t high; /* the highest bit of all its keys */
 } vg_rank_run;
 vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
                                   const uint8_t *errors, size_t error_stride, size_t rows);
@@ -211,10 +211,10 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
 
 /* --- groups (rank_groups.c) ------------------------------------------------------------------------------------- */
 
-/* The distinct uncertainties that errors have, rising: before[g] rows come before group g. Most groups are one
- * error; those with more rows, tied, are listed in rising order. */
+/* The distinct uncertainties of errors, rising: before[g] rows come before group g. Most groups are one error;
+ * groups of several (tied) rows are listed in rising order. */
 typedef struct vg_tied_group {
-    uint32_t group, mass, errors; /* its number, its rows, the errors among them */
+    uint32_t group, mass, errors; /* its index, its rows, the errors among them */
     uint32_t seen;                /* errors before it */
 } vg_tied_group;
 typedef struct vg_rank_groups {
@@ -231,18 +231,18 @@ vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, vg_rank_room *room, c
 vg_status vg_evaluate__harmonic_tail(double **tail, size_t n);
 
 /* 1/(a+1) + ... + 1/b for whole numbers a <= b, to full precision and without a table: for parts of a ranking whose
- * rows are elsewhere. */
+ * other rows are not in memory. */
 double vg_evaluate__harmonic_between(double a, double b);
 
-/* Where operating points lie, the same for every measure and resample of n rows. */
+/* Operating points, the same for every measure and resample of n rows. */
 typedef struct vg_rank_plan {
     double n;           /* rows (weights sum to it) */
-    const double *tail; /* harmonic tail of n; NULL: vg_evaluate__harmonic_between is asked instead */
+    const double *tail; /* harmonic tail of n; NULL: vg_evaluate__harmonic_between is called instead */
     size_t coverage_count, risk_count;
     double position[VG_MAX_OPERATING_POINTS]; /* ceil(coverage n), at least 1 */
     double risk[VG_MAX_OPERATING_POINTS];
-    double z, unit; /* of the intervals of coverages at risks (rank_intervals.c), and the rows that count as one there;
-                       z 0: none */
+    /* intervals of coverages at risks (rank_intervals.c): the quantile, and the rows that count as one. z 0: none */
+    double z, unit;
 } vg_rank_plan;
 
 static inline double vg_evaluate__tail_at(const vg_rank_plan *plan, double row) {
@@ -259,7 +259,7 @@ typedef struct vg_rank_sums {
     double below[VG_MAX_OPERATING_POINTS], within[VG_MAX_OPERATING_POINTS]; /* with plan->z: vg_rank_part */
 } vg_rank_sums;
 
-/* The figures of a finished walk, in this order in a flat array: what the bootstrap collects. */
+/* The figures of a finished walk, in the order of the flat array that the bootstrap collects. */
 enum { VG_RANK_AURC, VG_RANK_EAURC, VG_RANK_AUGRC, VG_RANK_AUROC, VG_RANK_AUPR, VG_RANK_FIXED };
 
 vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t rows,
@@ -275,8 +275,8 @@ void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *
 
 /* --- the rule (rule.c) ------------------------------------------------------------------------------------------ */
 
-/* The two classes of largest mean, ties the lower index first; classes >= 2. Selections, not branches: which class
- * is largest cannot be foreseen. */
+/* The two classes of largest mean, ties the lower index first; classes >= 2. Written with selections instead of
+ * branches, because which class is largest cannot be predicted. */
 static inline void vg_evaluate__top_two(size_t *best, size_t *second, const double *mean, size_t classes) {
     size_t i = 0, j = 0;
     double first = mean[0], next = -1;
@@ -293,7 +293,7 @@ static inline void vg_evaluate__top_two(size_t *best, size_t *second, const doub
     *best = i;
     *second = j;
 }
-/* margin / spread; 0 for no margin, infinite for a margin without spread. */
+/* margin / spread; 0 without a margin, infinite for a margin without spread. */
 static inline double vg_evaluate__ratio(double margin, double spread) {
     return margin > 0 ? spread > 0 ? margin / spread : (double)INFINITY : 0;
 }
@@ -303,7 +303,7 @@ static inline double vg_evaluate__wide(const double *std, const double *class_k,
     return class_k ? class_k[c] * std[c] : std[c];
 }
 
-void vg_evaluate__rule_finish(vg_rule_row *row); /* what follows from the counts */
+void vg_evaluate__rule_finish(vg_rule_row *row); /* computes the figures that follow from the counts */
 vg_status vg_evaluate__check_k(const double *k, size_t k_count);
 /* One row of zeros whose two count arrays hold classes zeros. */
 void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *tally);
@@ -314,7 +314,7 @@ struct vg_tally {
     size_t classes, bins;
     double floor;
     bool multilabel, bootstrap, has_ratio;
-    size_t n, rows, capacity, reserve; /* samples, rows, rows there is room for, rows expected */
+    size_t n, rows, capacity, reserve; /* samples, rows, rows allocated, rows expected */
     double *edges;                     /* bins + 1: i / bins */
     double *class_k;                   /* classes: a k for every class, or NULL */
     /* per row */
@@ -327,7 +327,7 @@ struct vg_tally {
     double *bin_confidence, *bin_square, *bin_hit; /* sums of p, p^2, and p of the correct rows */
     /* by class and bin of its own probability: sum of mean - [label = c] */
     double *class_gap;
-    double nll_sum, nll_product, brier_sum; /* NLL: the sum less log of the product */
+    double nll_sum, nll_product, brier_sum; /* NLL: the sum minus the log of the product */
     size_t correct;
     vg_class_row *per_class; /* counts only */
     vg_sample_batch batch;   /* not multilabel: samples being counted */
@@ -339,7 +339,7 @@ struct vg_tally {
     size_t subset_correct;
 };
 
-/* The first position of adaptive bin j of `bins` over n rows, sizes as even as can be, larger ones first. */
+/* The first position of adaptive bin j of `bins` over n rows; sizes differ by at most one, larger ones first. */
 static inline double vg_evaluate__adaptive_edge(size_t n, size_t bins, size_t j) {
     size_t size = n / bins, extra = n % bins;
     return (double)(j * size + (j < extra ? j : extra));
@@ -365,7 +365,7 @@ double vg_evaluate__f1(double support, double predicted, double hit);
  * `total` by rising confidence; added to gap[bins]. */
 vg_status vg_evaluate__adaptive_gaps(double *gap, size_t bins, vg_rank_room *room, const vg_rank_column *confidence,
                                      const uint8_t *errors, size_t rows, double before, size_t total);
-/* All but adaptive ECE, which is left NaN; and that one, which needs the confidences sorted. */
+/* All figures but adaptive ECE, which is left NaN; and adaptive ECE, which needs the confidences sorted. */
 void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *tally);
 vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *tally);
 void vg_evaluate__per_class(vg_class_row *rows, const vg_tally *tally);
@@ -374,7 +374,7 @@ void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *tally);
 void vg_evaluate__figure_places(vg_estimate *places[VG_TALLY_FIGURES], vg_evaluation *evaluation);
 void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
 
-/* expected ECE, p-value, debiased ECE, rows of MCE's bin; the interval of e->ece where confidence > 0
+/* Expected ECE, p-value, debiased ECE, rows of the bin of MCE; the interval of e->ece where confidence > 0
  * (calibration_null.c). */
 vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *tally, double confidence);
 /* The same from e->reliability alone, of independent rows. */
@@ -391,19 +391,18 @@ typedef enum vg_interval_kind {
 } vg_interval_kind;
 typedef struct vg_interval_rule {
     vg_interval_kind kind;
-    double events; /* SHARE: the rows it was taken of; LOG, LOGIT, AREA: the errors that the figure depends on */
-    double unseen_mean,
-        unseen_square; /* AREA: what one more error adds, in a row drawn at random: mean and mean square */
+    double events; /* SHARE: its number of rows; LOG, LOGIT, AREA: the errors that the figure depends on */
+    double unseen_mean, unseen_square; /* AREA: what one more error in a random row adds: mean and mean square */
 } vg_interval_rule;
-/* The interval of e->value from its resamples values[0 .. count - 1] (overwritten; NaN left out). */
+/* The interval of e->value from its resamples values[0 .. count - 1] (overwritten; NaNs are left out). */
 void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count,
                            double confidence);
-/* That of a share whose estimate has this variance (0: binomial of `rows`). */
+/* The interval of a share whose estimate has this variance (0: binomial of `rows`). */
 void vg_evaluate__share_interval(vg_estimate *e, double rows, double variance, double confidence);
-/* That of an AUROC by its variance. */
+/* The interval of an AUROC from its variance. */
 void vg_evaluate__auroc_interval(vg_estimate *e, double variance, double positives, double negatives,
                                  double confidence);
-/* Mean square deviation from the mean; 0 of a single value. */
+/* Mean square deviation from the mean; 0 for a single value. */
 double vg_evaluate__variance(const double *values, size_t count);
 double vg_evaluate__normal_quantile(double probability);
 double vg_evaluate__t_quantile(double probability, double freedom);
@@ -414,29 +413,30 @@ enum {
     VG_PLACE_POSITIVE = 2
 }; /* marks of a place in an order: the last of equal values; a positive row */
 void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive, size_t rows);
-/* The area, and each row's influence on it: they sum to 0. NaN, influence untouched, when all or none are positive. */
+/* The area, and each row's influence on it: they sum to 0. NaN, influence unchanged, when all or none are positive. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows);
 vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
                                         size_t rows_per_sample, double confidence);
 
-/* The interval of a coverage at `risk`; factor >= 1: rows that are worth one independent row (rank_intervals.c). */
+/* The interval of a coverage at `risk`; factor >= 1: the rows that count as one independent row (rank_intervals.c). */
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
                                     double confidence);
-/* The same from the two coverages between which the risk passes; samples: rows / factor. */
+/* The same from the two coverages between which the risk crosses the target; samples: rows / factor. */
 void vg_evaluate__coverage_ends(vg_estimate *e, double below, double within, double z, double samples);
-/* Moves the two places, in rows, on to `rows` where the risk of so many rows with so many errors says so. Between two
- * errors the last row decides: only there this needs to be called. */
+/* Advances the two places, in rows, to `rows` where the risk of so many rows with so many errors allows it. Between
+ * two errors the last row decides, so it needs to be called only there. */
 void vg_evaluate__pass_risk(double *below, double *within, const vg_rank_plan *plan, double risk, double rows,
                             double errors);
 
 /* --- the bootstrap (bootstrap.c) -------------------------------------------------------------------------------- */
 
-/* Intervals of the figures that have them from resamples: values[r * figures + f], in the order of figure_places. */
+/* Intervals of the figures that resamples provide: values[r * figures + f], in the order of figure_places. */
 vg_status vg_evaluate__resampled(vg_evaluation *e, const vg_rank_plan *plan, const double *values, size_t figures);
 
-enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample * VG_LANES + lane] */
+enum { VG_LANES = 8 }; /* resamples processed at a time, as weights[sample * VG_LANES + lane] */
 
-/* Counts of each of n samples in resamples first .. first + VG_LANES - 1: resample r draws from stream `stream` + r. */
+/* The number of times that each of n samples is drawn in resamples first .. first + VG_LANES - 1; resample r draws
+ * from stream `stream` + r. */
 vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first, vg_pulse *pulse,
                                unsigned worker);
 /* Fills the intervals of everything in `evaluation`. */
@@ -444,7 +444,7 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tall
                                  const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pulse *pulse,
                                  vg_pool *pool);
 /* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
-size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch a block needs */
+size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch that a block needs */
 vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally *tally, const double *weights,
                                    double *scratch, vg_pulse *pulse, unsigned worker);
 
@@ -456,9 +456,9 @@ typedef struct vg_ood_work {
     const vg_ood_options *options;
     vg_ood_row *out;
     vg_pulse *pulse;
-    vg_keyed *pairs;     /* with a bootstrap: 2 (id_rows + ood_rows) a worker */
-    vg_rank_room *rooms; /* without: one a worker */
-    double *values;      /* id_rows + ood_rows a worker: all values of a measure, ID first */
+    vg_keyed *pairs;     /* with a bootstrap: 2 (id_rows + ood_rows) for each worker */
+    vg_rank_room *rooms; /* without: one for each worker */
+    double *values;      /* id_rows + ood_rows for each worker: all values of a measure, ID first */
     uint8_t *marks;      /* id_rows + ood_rows: 1 = OOD */
     uint32_t *order;     /* with a bootstrap: every measure's order, ID rows first */
     uint8_t *places;     /* VG_PLACE_END, VG_PLACE_POSITIVE (OOD) of each place */
@@ -468,17 +468,19 @@ void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *ro
 vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 
 /* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
-/* After the rankings and the rule. With resamples only who leads whom: vg_evaluate__lead_resampled does the rest. */
+/* Called after the rankings and the rule. With resamples it only finds the leader and its rival;
+ * vg_evaluate__lead_resampled does the rest. */
 vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
 /* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
  * `stride` apart. */
 /* The test of the lead from the variance of the difference. */
 void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double confidence);
-/* Sets the interval of a difference of two areas, and returns the two-sided p-value of none; NaN: undefined. */
+/* Sets the interval of a difference of two areas, and returns the two-sided p-value of no difference; NaN:
+ * undefined. */
 double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence);
 vg_status vg_evaluate__lead_resampled(vg_evaluation *e, const double *leader, const double *rival, size_t stride);
 vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
-/* What needs no rows: the leader and its rival; the measure of the classes, recall and precision. */
+/* The parts that need no rows: the leader and its rival; the measure of the classes, recall and precision. */
 void vg_evaluate__lead_names(vg_evaluation *e);
 void vg_evaluate__class_estimates(vg_evaluation *e);
 

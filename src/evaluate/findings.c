@@ -114,8 +114,9 @@ static void find_measure_to_use(vg_finding *out, const vg_evaluation *e) {
              leader->name, leader->error_auroc.value, words, simple, strcmp(simple, "tu") == 0 ? ", the simplest" : "");
 }
 
-/* --- what abstaining buys ----------------------------------------------------------------------------------------- */
-/* The chance that as many errors or more are among the abstained if they were drawn blindly (hypergeometric). */
+/* --- abstaining --------------------------------------------------------------------------------------------------- */
+/* The probability of at least as many errors among the abstained rows if those were drawn at random
+ * (hypergeometric). */
 static double blind_chance(const vg_rule_row *r) {
     double errors = (double)(r->kept_errors + r->abstained_errors), right = (double)r->rows - errors;
     double drawn = (double)r->abstained,
@@ -128,12 +129,12 @@ static double blind_chance(const vg_rule_row *r) {
                       lgamma(drawn - x + 1) - lgamma(right - drawn + x + 1) - all;
         sum += exp(term);
         if (term < -60 && x > drawn * errors / (double)r->rows)
-            break; /* what follows is smaller still */
+            break; /* the terms that follow are smaller */
     }
     return fmin(sum, 1);
 }
 
-/* Errors caught less correct predictions given up, as shares. */
+/* The share of errors caught minus the share of correct predictions given up. */
 static double gain(const vg_rule_row *r) {
     double errors = (double)(r->kept_errors + r->abstained_errors);
     double right = (double)(r->rows) - errors;
@@ -181,13 +182,13 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
 }
 
 /* --- which k ------------------------------------------------------------------------------------------------------ */
-/* What the rule abstains on at one k it abstains on at every larger one, so that two ks differ in the rows between
- * them alone: the counts of both hold all that a paired test of their gains needs. */
+/* A row that the rule abstains on at one k is abstained on at every larger one, so two ks differ only in the rows
+ * between them: the counts of both hold all that a paired test of their gains needs. */
 typedef struct k_lead {
     double difference, low, high, p_value;
 } k_lead;
 
-/* The variance of a share of n, away from 0 where none or all of them changed. */
+/* The variance of a share of n; above 0 also where none or all of them changed. */
 static double share_variance(double part, double n) {
     double share = (part + 1) / (n + 2);
     return share * (1 - share) / n;

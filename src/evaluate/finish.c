@@ -1,13 +1,14 @@
-/* finish.c - vg_evaluation_finish: what follows from the figures of an evaluation that was put together from parts of
- * its rows, each on a machine of its own. Intervals are those of bootstrap.c but for two: an error AUROC has the
- * variance of its resamples in place of DeLong's, which needs every row, and coverages at risks have theirs from the
- * walks of the parts (rank_parts.c). */
+/* finish.c - vg_evaluation_finish: derives the remaining figures of an evaluation that was assembled from parts of
+ * its rows, which may have been on different machines. Intervals are those of bootstrap.c except two: an error AUROC
+ * has the variance of its resamples instead of DeLong's, which needs every row, and coverages at risks have theirs
+ * from the walks of the parts (rank_parts.c). */
 #include <stddef.h>
 
 #include "evaluate/evaluate_internal.h"
 
 static vg_status check(const vg_evaluation *e) {
-    if (!e || e->struct_size < offsetof(vg_evaluation, miou)) /* what older callers have: nothing behind it is used */
+    if (!e ||
+        e->struct_size < offsetof(vg_evaluation, miou)) /* the size of the first release; later fields are not used */
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: NULL, or struct_size is below %zu",
                              offsetof(vg_evaluation, miou));
     if (!e->reliability || e->bins < 1 || (e->measure_count > 0 && !e->measures) || (e->rule_count > 0 && !e->rule))
@@ -31,7 +32,7 @@ static size_t worst_bin_rows(const vg_evaluation *e) {
     return rows;
 }
 
-/* The caller's arrays that an older struct does not have. */
+/* Whether the caller's struct is large enough to have the array, and has it. */
 static bool has(const vg_evaluation *e, const double *const *place) {
     return e->struct_size >= (size_t)((const char *)(place + 1) - (const char *)e) && *place;
 }

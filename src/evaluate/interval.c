@@ -9,7 +9,7 @@
  *                   few rows
  *     share         Clopper-Pearson at the effective sample size v (1 - v) / variance of the resamples, at most the
  *                   rows counted (Korn and Graubard 1998): exact where rows are independent, wider where they come
- *                   in groups or where the threshold they were kept by is itself an estimate
+ *                   in groups or where their threshold is itself an estimate
  *     area          logit, and an upper end that counts one error more than was seen, in a row drawn at random: the
  *                   areas under risk curves of a good model depend on rare errors among its most certain rows, and a
  *                   sample without any of them shows neither their weight nor their spread
@@ -79,8 +79,8 @@ double vg_evaluate__variance(const double *values, size_t count) {
 static double logit(double p) { return log(p) - log1p(-p); }
 static double inverse_logit(double x) { return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
-/* Resamples at an end of the scale (a resample without errors) take the place of half an event: the logarithm is
- * finite, and they still count as far off. */
+/* Resamples at an end of the scale (a resample without errors) count as half an event: the logarithm stays finite,
+ * and they are still extreme. */
 static void transformed(vg_estimate *e, double events, double *values, size_t count, double confidence, bool bounded) {
     double v = e->value, least = INFINITY, most = 0;
     if (!(v > 0) || (bounded && !(v < 1)) || events < FEWEST_EVENTS)
@@ -105,8 +105,7 @@ static void transformed(vg_estimate *e, double events, double *values, size_t co
     e->high = bounded ? inverse_logit(logit(v) + z * spread) : v * exp(z * spread);
 }
 
-/* Moves the upper end out to where it would be with one more error, in a row drawn at random. square: variance of the
- * resamples. */
+/* Moves the upper end to where it would be with one more error in a random row. square: variance of the resamples. */
 static void count_unseen_error(vg_estimate *e, const vg_interval_rule *rule, double square, double confidence) {
     double v = e->value + rule->unseen_mean, spread = sqrt(square + rule->unseen_square) / (v * (1 - v));
     if (isnan(e->high) || !(v < 1))
@@ -161,8 +160,8 @@ static double hanley_mcneil(double area, double a, double b) {
     return area * (1 - area) * (1 + n * (1 - area) / (2 - area) + n * area / (1 + area)) / (a * b);
 }
 
-/* The place between `from`, the area itself, and the end `to` where |area - x| = z sqrt(variance at x): a score
- * interval, which has a width where the area is 0 or 1. */
+/* The place between the area `from` and the end `to` where |area - x| = z sqrt(variance at x): a score interval,
+ * which has a width even where the area is 0 or 1. */
 static double newcombe_end(double area, double to, double z, double a, double b) {
     double from = area;
     for (int i = 0; i < 100; i++) {
@@ -187,12 +186,12 @@ void vg_evaluate__auroc_interval(vg_estimate *e, double deviation, double positi
         e->low = inverse_logit(logit(v) - far);
         e->high = inverse_logit(logit(v) + far);
     }
-    /* Perfect separation, all tied, one row a side: DeLong's variance is 0 or undefined. And few rows on a side may all
-     * look alike by chance, which makes it too small: there the wider end counts. */
+    /* Perfect separation, all rows tied, one row on a side: DeLong's variance is 0 or undefined. Few rows on a side
+     * may be alike by chance, which makes it too small: the wider end is taken there. */
     if (isnan(e->low) || fewer < FEW) {
         double low = v > 0 ? newcombe_end(v, 0, z, positives, negatives) : 0;
         double high = v < 1 ? newcombe_end(v, 1, z, positives, negatives) : 1;
-        e->low = fmin(low, e->low); /* of a number and NaN the number */
+        e->low = fmin(low, e->low); /* fmin of a number and NaN is the number */
         e->high = fmax(high, e->high);
     }
     e->low = e->low < v ? e->low : v;

@@ -1,5 +1,4 @@
-/* lead.c - what an evaluation says beyond single figures: whether the lead of the best measure is more than noise, and
- * how each class fares. */
+/* lead.c - whether the lead of the best measure is more than noise, and the figures of each class. */
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/paired.h"
@@ -84,9 +83,9 @@ void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double con
         set_p(e, vg_evaluate__auroc_difference(&e->lead.difference, variance, confidence));
 }
 
-/* The two-sided p-value of no difference: the difference over the deviation of its resamples, which is normal. Counting
- * resamples could not give one below 2 / (resamples + 1), too much for the correction that follows. NaN where a
- * resample has none, or all are the same. */
+/* The two-sided p-value of no difference: the difference over the standard deviation of its resamples, taken as
+ * normal. Counting resamples could not give a p-value below 2 / (resamples + 1), which is too large for the
+ * correction that follows. NaN where a resample is undefined, or all are the same. */
 static double normal_p(double value, const double *leader, const double *rival, size_t stride, size_t resamples) {
     double mean = 0, square = 0;
     for (size_t r = 0; r < resamples; r++)

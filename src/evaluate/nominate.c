@@ -1,13 +1,13 @@
-/* nominate.c - which of many candidates are worth a test, judged by validation samples that are then not tested.
+/* nominate.c - chooses the few of many candidates that are tested, by validation samples that are then not tested.
  *
- * Testing every measure at every gate setting, plain and calibrated, would share the chance of a wrong promise among
- * more than fifty candidates. Instead some labelled validation samples are set aside, the candidates are ranked on
- * them, and the few best are tested on the rest. The ranking may be as greedy as it likes: the tests do not see the
- * samples it looked at.
+ * Testing every measure at every gate setting, plain and calibrated, would divide the probability of a wrong promise
+ * among more than fifty candidates. Instead some labelled validation samples are set aside, the candidates are
+ * ranked on them, and the few best are tested on the rest. The ranking may overfit: the tests do not use its
+ * samples.
  *
- * Two views of the few samples alternate: the AUROC of error detection, which is the steadier figure, and the coverage
- * at the target risk, which is what is wanted but varies much. Of equals the first is taken. Candidate 0 is always
- * among the nominees, in the last place where neither view has it. */
+ * Two criteria alternate: the AUROC of error detection, which varies less, and the coverage at the target risk,
+ * which is the goal but varies much. Of equals the first is taken. Candidate 0 is always among the nominees, in the
+ * last place where neither criterion picks it. */
 #include "base/random.h"
 #include "evaluate/select_internal.h"
 
@@ -26,7 +26,7 @@ vg_status vg_evaluate__draw_aside(uint8_t *marks, size_t samples, size_t aside, 
     return VG_OK;
 }
 
-/* What a candidate shows on the marked samples. */
+/* The figures of a candidate on the marked samples. */
 typedef struct promise {
     double coverage, auroc;
     bool taken; /* nominated already */
@@ -72,7 +72,7 @@ static vg_status look_at_all(promise *seen, const vg_candidate *list, size_t cou
     return status;
 }
 
-/* The best that is not taken yet, by one figure and, of equals, by the other. */
+/* The best candidate that is not nominated yet, by one figure and, of equals, by the other. */
 static size_t take_best(promise *seen, size_t count, bool by_coverage) {
     size_t best = count;
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
-/* notes.c - what a reader of an evaluation's figures must know, in a sentence each; the same for the command line,
- * Python and the report. */
+/* notes.c - the notes that a reader of an evaluation's figures needs, one sentence each; the same for the command
+ * line, Python and the report. */
 #include <stdio.h>
 
 #include "evaluate/evaluate_internal.h"
@@ -20,7 +20,8 @@ static void note_ece(char *note, const vg_evaluation *e) {
                  e->ece.value, c->expected, p);
     else if (c->p_value >= 0.05)
         snprintf(note, VG_NOTE_SIZE,
-                 "ECE %.4f cannot be told from that of a perfectly calibrated model, which would show %.4f on average "
+                 "ECE %.4f cannot be distinguished from that of a perfectly calibrated model, which would show %.4f on "
+                 "average "
                  "with these "
                  "samples (%s).",
                  e->ece.value, c->expected, p);

@@ -1,4 +1,4 @@
-/* ood.c - how well a measure tells out-of-distribution samples (the positive class) from in-distribution ones.
+/* ood.c - how well a measure separates out-of-distribution samples (the positive class) from in-distribution ones.
  *
  * Walk all samples from the most certain on, equal values as one group of a ID and b OOD samples, i ID and o OOD
  * before it:
@@ -54,7 +54,7 @@ static vg_status nan_found(const vg_measure *measure, size_t row, bool ood) {
                          measure->name, row, ood ? "OOD" : "ID");
 }
 
-/* The values of measure m of both sides, ID first, as they are stored; NaN is refused. */
+/* Copies the values of measure m of both sides, ID first; NaN is refused. */
 static vg_status gather_values(double *values, const vg_ood_work *work, size_t m, unsigned worker) {
     for (size_t side = 0, at = 0; side < 2; side++) {
         const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
@@ -70,7 +70,7 @@ static vg_status gather_values(double *values, const vg_ood_work *work, size_t m
     return VG_OK;
 }
 
-/* The keys of both sides in one order; row < id_rows is ID. */
+/* Sorts the keys of both sides together; row < id_rows is ID. */
 static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m, unsigned worker) {
     size_t total = work->id_rows + work->ood_rows;
     double *values = work->values + (size_t)worker * total;
@@ -92,7 +92,7 @@ static void walk_pairs(ood_sums *sums, const vg_keyed *pairs, const vg_ood_work 
     }
 }
 
-/* The same where the order itself is not wanted: rank_buckets.c sorts faster, OOD samples in the place of errors. */
+/* The same where the order itself is not needed: rank_buckets.c sorts faster, with OOD samples as the errors. */
 static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, unsigned worker) {
     size_t total = work->id_rows + work->ood_rows, done = 0, asked = 0;
     double *values = work->values + (size_t)worker * total;
@@ -225,7 +225,7 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
     VG_TRY(check(out, id, id_rows, ood, ood_rows, count, o));
     vg_pool *pool;
     unsigned threads = o->threads ? o->threads : vg_base__cores();
-    if (o->resamples == 0 && count < threads) /* a measure is one worker's */
+    if (o->resamples == 0 && count < threads) /* one worker ranks a measure, so more would be idle */
         threads = count > 0 ? (unsigned)count : 1;
     VG_TRY(vg_pool__new(&pool, threads));
     vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "ood", .total = count + o->resamples};
@@ -238,7 +238,7 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
                         .out = out,
                         .pulse = &pulse};
     vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
-    vg_status status = vg_evaluate__pulse(&pulse, 0); /* once at least, however fast the others are */
+    vg_status status = vg_evaluate__pulse(&pulse, 0); /* at least once, also where the other workers do everything */
     if (status == VG_OK)
         status = run_all(&work, pool);
     release(&work, vg_pool__threads(pool));

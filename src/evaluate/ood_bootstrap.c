@@ -1,5 +1,5 @@
-/* ood_bootstrap.c - intervals of the OOD figures: ID and OOD samples resampled apart, eight resamples side by side
- * along each measure's order; the sums are ood.c's, eight lanes wide. */
+/* ood_bootstrap.c - intervals of the OOD figures: ID and OOD samples are resampled separately, eight resamples side
+ * by side along each measure's order. The sums are those of ood.c, eight lanes wide. */
 #include "evaluate/evaluate_internal.h"
 
 static const uint64_t ood_stream = (uint64_t)1 << 32; /* resamples of the OOD side draw from streams of their own */
@@ -9,21 +9,21 @@ typedef struct lane_sums {
     double auroc[VG_LANES], out[VG_LANES], in[VG_LANES], fpr95[VG_LANES], detection[VG_LANES];
 } lane_sums;
 
-/* Totals, and how many OOD samples may be missed at a TPR of 95 %. */
+/* Totals, and the number of OOD samples that may be missed at a TPR of 95 %. */
 typedef struct ood_totals {
     double id, ood, all, missable;
 } ood_totals;
 
-/* Divisors that are 0 divide products that are 0: lanes whose weights in the group are all 0. */
+/* Added to divisors: where a divisor is 0, all weights of the lane in the group are 0, and so is the product. */
 static const double above_zero = 1e-300;
 
-/* The ID samples of a group, a in each lane; `with` OOD samples enter with them. */
+/* Adds the ID samples of a group, a[lane]; `with` OOD samples enter with them. */
 static inline void add_id(lane_sums *restrict s, const double *restrict a, const double *restrict with) {
     for (size_t i = 0; i < VG_LANES; i++)
         s->in[i] += a[i] * (s->id[i] + a[i]) / (s->id[i] + a[i] + s->ood[i] + with[i] + above_zero);
 }
 
-/* The OOD samples of a group and the threshold before it; `with` ID samples enter with them. */
+/* Adds the OOD samples of a group, and the threshold before it; `with` ID samples enter with them. */
 static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const double *restrict b,
                            const double *restrict with) {
     for (size_t i = 0; i < VG_LANES; i++) {
@@ -39,7 +39,7 @@ static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const dou
     }
 }
 
-/* One group. A threshold before ID samples alone is never better than the next one before OOD samples. */
+/* Adds one group. A threshold before ID samples alone is never better than the next one before OOD samples. */
 static inline void add_group(lane_sums *s, const ood_totals *t, double mass[2][VG_LANES], const bool present[2]) {
     if (present[0])
         add_id(s, mass[0], mass[1]);
@@ -92,7 +92,7 @@ static vg_status walk(double *values, size_t stride, const vg_ood_work *work, si
 
 typedef struct resample_work {
     const vg_ood_work *work;
-    double *weights; /* a worker: (id_rows + ood_rows) VG_LANES */
+    double *weights; /* for each worker: (id_rows + ood_rows) VG_LANES */
     double *values;  /* blocks x VG_LANES x count x figures */
 } resample_work;
 
@@ -117,10 +117,10 @@ static vg_status resample_job(void *context, size_t block, unsigned worker) {
 static const vg_interval_kind kinds[VG_OOD_FIGURES] = {
     [VG_OOD_AUROC] = VG_INTERVAL_NONE, /* DeLong's instead */
     [VG_OOD_AUPR_OUT] = VG_INTERVAL_LOGIT, [VG_OOD_AUPR_IN] = VG_INTERVAL_LOGIT, [VG_OOD_FPR95] = VG_INTERVAL_SHARE,
-    [VG_OOD_DETECTION] = VG_INTERVAL_NONE, /* a minimum is too low on average; no method tried holds */
+    [VG_OOD_DETECTION] = VG_INTERVAL_NONE, /* a minimum is biased downwards, and no tested method covers */
 };
 
-/* column: resamples values; influence: a value a row. */
+/* column: resamples values; influence: one value per row. */
 static void collect(const vg_ood_work *work, const double *values, double *column, double *influence) {
     size_t figures = work->count * VG_OOD_FIGURES, resamples = work->options->resamples,
            total = work->id_rows + work->ood_rows;

@@ -13,7 +13,7 @@ static int rising(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* NumPy's default quantile, of sorted values. */
+/* Linear interpolation of sorted values, as NumPy does by default. */
 static double quantile(const double *sorted, size_t count, double share) {
     double at = share * (double)(count - 1);
     size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;

@@ -1,9 +1,9 @@
-/* paired.h - two systems that predicted the same samples: how far apart their figures are, and whether that could be
- * chance. For the modules above evaluate.
+/* paired.h - two systems that predicted the same samples: the differences of their figures, and tests of whether
+ * they could be chance. For the modules above evaluate.
  *
- * Resample r of n samples is the same draw for every system (seed and n decide it), so figures of one resample belong
- * together, and what varies between resamples is their difference alone. Calibration errors have no place here: a
- * resample of a calibrated system is miscalibrated by chance, which shifts both figures by unknown amounts. */
+ * Resample r of n samples is the same draw for every system (seed and n decide it), so the figures of one resample
+ * are paired, and only their difference varies between resamples. Calibration errors are not supported: a resample
+ * of a calibrated system is miscalibrated by chance, which shifts both figures by unknown amounts. */
 #ifndef VG_PAIRED_H
 #define VG_PAIRED_H
 
@@ -27,19 +27,19 @@ typedef enum vg_paired_figure {
 vg_status vg_evaluate__replicates(double *out, const vg_tally *tally, const vg_measure *measure, size_t resamples,
                                   uint64_t seed, unsigned threads);
 
-/* The replicates of two systems, and how sure an interval is to be. */
+/* The replicates of two systems, and the confidence of intervals. */
 typedef struct vg_paired_replicates {
     const double *first, *second; /* of vg_evaluate__replicates, with the same seed and number */
     size_t resamples;             /* 0: no intervals and no tests */
     double confidence;
 } vg_paired_replicates;
 
-/* `value`: second less first in one figure, on the data itself. Gives its percentile interval and the two-sided p-value
- * of no difference (at least 2 / (resamples + 1)); NaN for both where a resample leaves a figure undefined. */
+/* `value`: second minus first in one figure, on the data itself. Gives its percentile interval and the two-sided
+ * p-value of no difference (at least 2 / (resamples + 1)); NaN for both where a resample leaves a figure undefined. */
 vg_status vg_evaluate__difference(vg_estimate *out, double *p_value, double value, vg_paired_figure figure,
                                   const vg_paired_replicates *pair);
 
-/* McNemar's exact test: `a` samples only the first has right, `b` only the second. */
+/* McNemar's exact test: the first alone is right on `a` samples, the second alone on `b`. */
 double vg_evaluate__mcnemar(size_t a, size_t b);
 
 #endif

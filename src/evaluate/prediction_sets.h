@@ -1,9 +1,9 @@
 /* prediction_sets.h - the object behind vg_sets: calibration, thresholds, sets of blocks, figures. Internal.
  *
- * A block of predictions is cut into pieces whose means fit the cache. Each is scored (mean, for snr the spread, for a
- * gate the gated mean), then threads take its rows. Nothing but the rows' own results is written by them; calibration
- * scores and counts are added in the order of the samples. Probabilities of one member are their own mean: threads read
- * such rows where they lie, check them, and no mean is written (set_direct.c). */
+ * A block of predictions is cut into pieces whose means fit the cache. Each piece is scored (mean, for snr the
+ * spread, for a gate the gated mean), then its rows are divided among threads, which write only their rows' own
+ * results; calibration scores and counts are added in the order of the samples. Probabilities of one member are
+ * their own mean: threads read and check such rows in place, and no mean is written (set_direct.c). */
 #ifndef VG_PREDICTION_SETS_H
 #define VG_PREDICTION_SETS_H
 
@@ -22,14 +22,14 @@ vg_status vg_set_groups__find(uint32_t *out, vg_set_groups *groups, const char *
 void vg_set_groups__free(vg_set_groups *groups);
 
 typedef struct vg_sets_data {
-    vg_sets shown;    /* what the caller sees; first, so that a pointer to it is a pointer to all */
+    vg_sets shown;    /* the public part; first, so that a pointer to it is a pointer to the whole */
     vg_set_rule rule; /* lambda and k_reg are those of an alpha: vg_sets__rule */
     double alphas[VG_SETS_ALPHAS], lambdas[VG_SETS_ALPHAS], k_regs[VG_SETS_ALPHAS];
-    vg_score_options scoring; /* as of the caller, without its pointers */
+    vg_score_options scoring; /* the caller's, without its pointers */
     double *temperature, *class_k;
-    char *map;       /* the calibration map that predictions went through, as text for whoever maps others; or NULL */
+    char *map;       /* the calibration map applied to the predictions, as text for applying it to others; or NULL */
     bool map_logits; /* and they were logits before */
-    double tuning;   /* the share */
+    double tuning;   /* the share of calibration samples used for tuning */
     bool needs_tuning, p_values, settled, loaded;
     bool tunes_lambda, tunes_k_reg;
     bool one_rule;      /* all alphas have the same lambda and k_reg */
@@ -41,9 +41,9 @@ typedef struct vg_sets_data {
     unsigned threads;
     size_t rows;                /* of a piece */
     double *mean, *std, *gated; /* rows x C */
-    double *scores;             /* threads x C, and of calibration rows: rows */
+    double *scores;             /* threads x C; for calibration, rows */
     uint32_t *order;            /* threads x C */
-    double *memory;             /* of the rooms */
+    double *memory;             /* memory of the rooms */
     vg_set_room *rooms;         /* threads */
     uint32_t *cells;            /* rows */
     vg_set_parts *parts;        /* rows, while lambda or k_reg is not known */
@@ -70,7 +70,8 @@ typedef struct vg_sets_data {
 static inline vg_sets_data *vg_sets__data(vg_sets *sets) { return (vg_sets_data *)(void *)sets; }
 static inline bool vg_sets__one_rule(const vg_sets_data *s) {
     bool one = true;
-    for (size_t a = 1; a < s->shown.alpha_count; a++) /* a NaN stands for no such number, of every alpha */
+    for (size_t a = 1; a < s->shown.alpha_count;
+         a++) /* NaN means that the score has no such parameter, at every alpha */
         one = one && !(s->lambdas[a] < s->lambdas[0]) && !(s->lambdas[a] > s->lambdas[0]) &&
               !(s->k_regs[a] < s->k_regs[0]) && !(s->k_regs[a] > s->k_regs[0]);
     return one;
@@ -84,20 +85,20 @@ static inline vg_set_rule vg_sets__rule(const vg_sets_data *s, size_t alpha) {
     return rule;
 }
 
-/* An object from checked options; the thresholds of a file are filled in by the caller. */
+/* Makes an object from checked options; the caller fills in the thresholds of a file. */
 vg_status vg_sets__new(vg_sets_data **out, const vg_sets_options *options);
 void vg_sets__free(vg_sets_data *sets);
 vg_status vg_sets__feed(vg_sets_data *sets, const vg_set_places *out, const vg_predictions *block,
                         const int64_t *labels, const char *const *groups);
-/* Whether the blocks that follow hold logits; a temperature applies to logits alone. */
+/* Whether the following blocks hold logits; a temperature applies to logits alone. */
 void vg_sets__read_logits(vg_sets_data *sets, bool logits);
-/* Thresholds from the calibration samples so far; nothing where they are there already. */
+/* Computes thresholds from the calibration samples so far, unless they exist already. */
 vg_status vg_sets__settle(vg_sets_data *sets);
-/* Makes room for what has the size of the cells, and shows it. */
+/* Allocates the arrays that have an entry per cell, and makes them visible in `shown`. */
 vg_status vg_sets__make_cells(vg_sets_data *sets, size_t cells);
-/* Limits from thresholds, and the tallies. */
+/* Computes limits from thresholds, and prepares the tallies. */
 vg_status vg_sets__ready(vg_sets_data *sets);
-/* Brings shown.figures up to date, which feeding does not. */
+/* Updates shown.figures, which feeding does not do. */
 void vg_sets__figure(vg_sets_data *sets);
 
 /* A piece of rows whose means are in place: samples first .. first + rows - 1 of the calibration, or of the test. */
@@ -109,16 +110,16 @@ typedef struct vg_sets_piece {
     const vg_set_places *out;     /* NULL: calibration. Places for this piece */
     const vg_predictions *direct; /* rows are read from these predictions; NULL: the means are in place */
 } vg_sets_piece;
-/* Whether the rows of the predictions can be read as they are. */
+/* Whether the rows of the predictions can be read in place. */
 bool vg_sets__reads_directly(const vg_sets_data *sets, const vg_predictions *block);
-/* A row of floats of which lac at one threshold needs nothing but comparisons; NULL: it is not so. */
+/* A row of floats for which lac with one threshold needs comparisons only; NULL where that does not hold. */
 const float *vg_sets__float_row(const vg_sets_data *sets, const vg_sets_piece *piece, size_t i);
-/* The least float f, not negative, with 1 - f <= threshold; INFINITY: none below 2. */
+/* The smallest float f >= 0 with 1 - f <= threshold; INFINITY where none is below 2. */
 float vg_sets__float_bound(double threshold);
 /* The values of row i that its set is made from: the gated mean, or the mean; borrowed, or in room->row. NULL: a row
- * read directly may be no distribution, and the scorer must decide. */
+ * read in place may not be a distribution, and the scorer must decide. */
 const double *vg_sets__values(const vg_sets_data *sets, const vg_sets_piece *piece, size_t i, vg_set_room *room);
-/* *refused: a row that was read directly may be no distribution, and nothing was taken. */
+/* *refused: a row that was read in place may not be a distribution, and nothing was added. */
 vg_status vg_sets__calibrate(vg_sets_data *sets, const vg_sets_piece *piece, bool *refused);
 vg_status vg_sets__apply(vg_sets_data *sets, const vg_sets_piece *piece, bool *refused);
 /* Runs body over the rows of a piece in chunks: index i takes rows VG_SET_CHUNK i and following. */

@@ -1,9 +1,9 @@
-/* rank_buckets.c - the rows of a measure in order, one small bucket at a time: what every ranking starts from.
+/* rank_buckets.c - orders the rows of a measure, one small bucket at a time: every ranking starts from this.
  *
- *  1. A sample of the rows shows how the keys are spread. Cells of equal width (the sign, the exponent and a few bits
- *     of the mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse neighbours are
- *     joined.
- *  2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes a row are read, 8 written.
+ *  1. A sample of the rows shows the distribution of the keys. Cells of equal width (the sign, the exponent and a few
+ *     bits of the mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse
+ *     neighbours are joined.
+ *  2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes per row are read, 8 written.
  *     An item is the key with the error mark as its lowest bit, so that of equal values the correct rows come first.
  *     The key's highest bit does not fit into the item; it is the same for all items of a bucket.
  *  3. A bucket of some hundred or thousand rows fits the first-level cache and is sorted there: its items are counted
@@ -11,7 +11,7 @@
  *     of neighbours in vector registers and by insertion. Buckets that are too large, joined of sparse cells, or
  *     whose keys are too close together for that, go to the general sort.
  *
- * The sample decides how even the buckets are, never the order, which is exact whatever the values. */
+ * The sample decides how even the buckets are, never the order, which is exact for any values. */
 #include "evaluate/evaluate_internal.h"
 
 enum {
@@ -21,19 +21,19 @@ enum {
     MANY_ROWS = 1 << 15,
     MOST_BUCKETS = 4096,
     BUCKET_ROWS = 384,
-    WANTED_BUCKETS = 384, /* with more, the ends of the buckets do not fit the caches while rows are gathered */
+    WANTED_BUCKETS = 384, /* with more, the cursors of the buckets do not fit the caches while rows are gathered */
     ONE_BUCKET = 1024,    /* so few rows need no map */
     SAMPLED = 1 << 14,    /* rows at most, */
     SPARSE = 8,           /* and every eighth at most, */
-    TOGETHER = 4,         /* that many rows in a place, which come from memory together */
+    TOGETHER = 4,         /* that many adjacent rows, which share a cache line */
     SMALL = 12,
     LARGE = 8192,
-    FINEST = 1,  /* kernels->finer at most */
-    PATIENCE = 4 /* moves a row before insertion gives up */
+    FINEST = 1,  /* largest value of kernels->finer */
+    PATIENCE = 4 /* moves per row before insertion gives up */
 };
 
-/* Where the items of a bucket lie: at least `least`, below least + 2^range. range 0: not known, the bucket is of
- * joined cells. */
+/* The range of the items of a bucket: at least `least`, below least + 2^range. range 0: not known, because the
+ * bucket consists of joined cells. */
 struct vg_rank_bounds {
     uint64_t least;
     unsigned range;
@@ -47,10 +47,10 @@ static inline size_t bucket_of(const vg_bucket_map *map, uint64_t key) {
     return cell.first + (size_t)((key & map->below) >> cell.shift);
 }
 
-/* cells[].first holds counts of the sample, of which each stands for `step` rows; `wanted` rows shall make a bucket.
+/* cells[].first holds counts of the sample, each of which represents `step` rows; a bucket is to have `wanted` rows.
  * False when there would be too many buckets. */
 static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted) {
-    size_t buckets = 0, open = 0; /* rows in the bucket now open, of joined cells; buckets is the next to open */
+    size_t buckets = 0, open = 0; /* rows in the open bucket of joined cells; `buckets` is the index of the next one */
     bool is_open = false;
     for (size_t i = 0; i < count; i++) {
         size_t rows = cells[i].first * step;
@@ -87,7 +87,7 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
     return true;
 }
 
-/* The map for a measure, learned from one row in `step`. */
+/* Makes the map for a measure from one row in `step`. */
 static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *column, size_t rows) {
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
     size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
@@ -123,7 +123,7 @@ static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
     return (size_t)room->full[bucket] * VG_CHUNK + (uintptr_t)room->cursor[bucket] % VG_CHUNK_BYTES / sizeof(uint64_t);
 }
 
-/* Memory for buckets too large for `hot`, twice the largest. */
+/* Allocates memory for buckets too large for `hot`, twice the largest. */
 static vg_status make_spill(vg_rank_room *room, size_t buckets) {
     size_t largest = 0;
     for (size_t b = 0; b < buckets; b++) {
@@ -144,7 +144,7 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
     vg_bucket_map map;
     if (rows <= ONE_BUCKET || !learn(&map, room, column, rows))
         quarter(&map, room);
-    room->chunks = (uint32_t)map.buckets;      /* one for each to begin with */
+    room->chunks = (uint32_t)map.buckets;      /* each bucket begins with one chunk */
     if (rows >= MANY_ROWS && !room->populated) /* once, by the worker that will write there */
         vg_base__populate(room->items, (rows / VG_CHUNK + map.buckets) * VG_CHUNK_BYTES);
     room->populated = true;
@@ -165,8 +165,8 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
 }
 
 /* --- one bucket in order ---------------------------------------------------------------------------------------- */
-/* By insertion: few inversions are left, or few items there. False, items all there in some order, when it turns out
- * long. */
+/* Sorts by insertion, for few inversions or few items. False when it takes too long; all items are then still there,
+ * in some order. */
 static bool fix_bucket_order(const vg_rank_room *room, uint64_t *items, size_t n) {
     return room->kernels->fix_bucket_order(items, n, PATIENCE * (n + SMALL));
 }
@@ -177,8 +177,8 @@ static void sort_items(const vg_rank_room *room, uint64_t *items, uint64_t *scra
         vg_evaluate__sort_keys(items, scratch, n);
 }
 
-/* Sorts the items of a bucket whose bounds are known, straight from its chunks into `to`. NULL, and nothing done, where
- * it is too small or too large for that. */
+/* Sorts the items of a bucket whose bounds are known, directly from its chunks into `to`. NULL, and nothing done,
+ * where the bucket is too small or too large for that. */
 static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
     vg_rank_bounds bounds = room->bounds[bucket];
     uint64_t least = bounds.least;
@@ -190,7 +190,7 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
         const uint64_t *from = room->items + chunk * VG_CHUNK,
                        *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
-        /* the next chunk's first lines; the others follow by themselves */
+        /* Prefetches the first lines of the next chunk; the hardware prefetches the others. */
         size_t next = n - done > VG_CHUNK ? room->link[chunk] : bucket + 1;
         for (size_t line = 0; line < 8; line++)
             __builtin_prefetch(room->items + next * VG_CHUNK + 8 * line);

@@ -1,9 +1,9 @@
-/* rank_groups.c - a measure's ordering, reduced to what rankings need: for every distinct uncertainty that an error
- * has, how many rows and errors come before it, and how many rows share it. */
+/* rank_groups.c - reduces a measure's ordering to what rankings need: for every distinct uncertainty of an error,
+ * the number of rows and errors before it, and of rows that share it. */
 #include "evaluate/evaluate_internal.h"
 
-/* Of one run, whose first row is row `before`, errors are at places where[0 .. wrong - 1]; those that share a
- * value are put together, in place. */
+/* Of one run, whose first row is row `before`, errors are at where[0 .. wrong - 1]. Joins those that share a value,
+ * in place. */
 static void add_tied(vg_rank_groups *g, const uint64_t *items, uint32_t *where, size_t wrong, size_t before) {
     size_t count = g->count;
     for (size_t w = 0; w < wrong;) {

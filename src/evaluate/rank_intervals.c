@@ -20,7 +20,7 @@ void vg_evaluate__pass_risk(double *below, double *within, const vg_rank_plan *p
         *within = rows;
 }
 
-/* The coverages between which the risk passes R: found[0], found[1]. */
+/* The coverages between which the risk crosses R: found[0], found[1]. */
 static void bracket(double found[2], const uint8_t *places, size_t rows, double risk, double factor, double z) {
     vg_rank_plan plan = {.z = z, .unit = factor};
     double errors = 0;
@@ -32,7 +32,7 @@ static void bracket(double found[2], const uint8_t *places, size_t rows, double 
     }
 }
 
-/* From a coverage out to `end`, or further by what coverage itself varies. */
+/* From a coverage to `end`, extended by the variation of the coverage itself. */
 static double away(double value, double end, double z, double samples) {
     double noise = end * (1 - end) / samples;
     double far = sqrt((end - value) * (end - value) + z * z * noise);

@@ -26,7 +26,7 @@ static vg_status take(vg_rank_part *own, const vg_rank_part *part) {
     return VG_OK;
 }
 
-/* Every group that has an error, single or tied, as one event. */
+/* Walks every group that has an error, single or tied, as one event. */
 static void walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, double before) {
     const vg_tied_group *tied = g->tied, *end = g->tied + g->tied_count;
     for (size_t i = 0; i < g->count; i++) {
@@ -85,7 +85,7 @@ vg_status vg_rank_part_walk(vg_rank_part *part, double *gap, size_t bins, const 
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_evaluate_options"));
     VG_TRY(take(&own, part));
     if (!measure || (rows > 0 && (!measure->values || !errors)) || rows > own.rows_total - own.rows_before)
-        return vg_base__fail(VG_ERR_ARGUMENT, "ranking: %zu rows of a part without values, errors or room", rows);
+        return vg_base__fail(VG_ERR_ARGUMENT, "ranking: a part of %zu rows needs values, errors and room", rows);
     if (rows == 0)
         return VG_OK;
     vg_rank_column column = {.measure = *measure};

@@ -1,7 +1,7 @@
 /* rank_sums.c - selective prediction and error detection from one ordering of the rows.
  *
  * Walk the rows from the most certain on. Rows of equal uncertainty form a group and enter together: every figure is
- * the mean over the orders in which a group could enter, which is exact and closed. A group of m rows with e errors,
+ * the mean over the orders in which a group could enter, in closed form. A group of m rows with e errors,
  * n rows and E errors before it, N rows and T errors in all:
  *
  *     figure                            what the group adds                                          divided by
@@ -12,7 +12,7 @@
  *
  * The expected number of errors among the first n + j rows is E + j e / m.
  *
- * Only groups with an error change any sum, so the walk stops at those alone. The sum within a group is
+ * Only groups with an error change any sum, so the walk visits only those. The sum within a group is
  *     sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
 #include "evaluate/evaluate_internal.h"
 
@@ -50,7 +50,7 @@ vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t 
         if (!(coverage[i] > 0 && coverage[i] <= 1))
             return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: coverage %zu is %g, expected above 0 and at most 1", i,
                                  coverage[i]);
-        double position = ceil(coverage[i] * plan->n - 1e-6); /* 0.95 * 20 is 19, whatever its last bit says */
+        double position = ceil(coverage[i] * plan->n - 1e-6); /* 0.95 * 20 is 19 in spite of rounding */
         plan->position[i] = position < 1 ? 1 : position;
     }
     for (size_t i = 0; i < plan->risk_count; i++) {
@@ -61,8 +61,8 @@ vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t 
     return VG_OK;
 }
 
-/* Rows kept at each risk, if the threshold lies before row `before`. Between errors the risk only falls, so the
- * place just before an error is the best of its stretch. */
+/* Rows kept at each risk, if the threshold lies before row `before`. Between errors the risk falls, so the place
+ * just before an error is the best between two errors. */
 static void cover(vg_rank_sums *sums, const vg_rank_plan *plan, double before) {
     for (size_t i = 0; i < plan->risk_count; i++)
         if (before > 0 && sums->seen <= plan->risk[i] * before * (1 + 1e-12))
@@ -105,9 +105,9 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
         *at++ = n > 0 ? sums->covered[i] / n : NAN;
 }
 
-/* Groups first .. last - 1, each of them one error and nothing else. Four partial sums over short stretches:
- * additions need not wait for each other, and rounding stays small. Sums of whole numbers are exact in any order. */
-static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first,
+/* Groups first .. last - 1, each a single error. Four partial sums over short ranges: additions do not wait for each
+ * other, and rounding stays small. Sums of whole numbers are exact in any order. */
+static void walk_singles(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first,
                          size_t last) {
     double part[8] = {0};
     uint64_t count = last - first, seen = (uint64_t)sums->seen;
@@ -123,17 +123,17 @@ static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_
 
 static void walk_single(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first,
                         size_t last) {
-    if (first == last) /* as between tied groups that follow each other */
+    if (first == last) /* no single errors between two tied groups */
         return;
     for (; last - first > STRETCH; first += STRETCH)
-        walk_stretch(sums, plan, g, first, first + STRETCH);
-    walk_stretch(sums, plan, g, first, last);
+        walk_singles(sums, plan, g, first, first + STRETCH);
+    walk_singles(sums, plan, g, first, last);
 }
 
 /* Errors expected among the first `position` rows. */
 static double errors_among(const vg_rank_groups *g, double position) {
     size_t low = 0, high = g->count;
-    while (low < high) { /* how many groups start before it */
+    while (low < high) { /* the number of groups that start before it */
         size_t middle = low + (high - low) / 2;
         if ((double)g->before[middle] < position)
             low = middle + 1;
@@ -143,7 +143,7 @@ static double errors_among(const vg_rank_groups *g, double position) {
     if (low == 0)
         return 0;
     size_t last = low - 1, first = 0;
-    for (high = g->tied_count; first < high;) { /* how many tied groups are among them */
+    for (high = g->tied_count; first < high;) { /* the number of tied groups among them */
         size_t middle = first + (high - first) / 2;
         if (g->tied[middle].group <= last)
             first = middle + 1;
@@ -159,7 +159,7 @@ static double errors_among(const vg_rank_groups *g, double position) {
     return (double)tied.seen + errors * (reached / tied.mass);
 }
 
-/* Errors before group g, of which the tied group t is the first at or after. */
+/* Errors before group `group`; t is the first tied group at or after it. */
 static inline double seen_before(const vg_rank_groups *g, size_t group, size_t t) {
     if (t == 0)
         return (double)group;
@@ -167,8 +167,8 @@ static inline double seen_before(const vg_rank_groups *g, size_t group, size_t t
     return (double)tied->seen + tied->errors + (double)(group - tied->group - 1);
 }
 
-/* Rows kept at a risk: the largest before[g] with seen <= risk before, as `cover` says. Looked for from the end, in
- * blocks of groups of which none can do when even the fewest errors are too many for the most rows. */
+/* Rows kept at a risk: the largest before[g] with seen <= risk before (see `cover`). Searches from the end, skipping
+ * blocks of groups in which even the fewest errors are too many for the most rows. */
 static double covered_at(const vg_rank_groups *g, double risk) {
     size_t t = g->tied_count;
     for (size_t end = g->count, first; end > 0; end = first) {

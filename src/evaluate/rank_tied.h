@@ -1,11 +1,11 @@
-/* rank_tied.h - a part of a ranking whose rows all have one value, without holding them. For workflow. */
+/* rank_tied.h - a part of a ranking whose rows all have one value, without storing them. For workflow. */
 #ifndef VG_RANK_TIED_H
 #define VG_RANK_TIED_H
 
 #include "vargate/evaluate.h"
 
-/* What vg_rank_part_walk gives for `rows` rows of equal uncertainty, `errors` of them wrong. `part` has the counts
- * before it and in all. */
+/* The result of vg_rank_part_walk for `rows` rows of equal uncertainty, `errors` of them wrong. `part` has the
+ * counts before it and in all. */
 vg_status vg_evaluate__rank_part_tied(vg_rank_part *part, size_t rows, size_t errors, const vg_evaluate_options *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* ranking.c - the public ranking calls on one measure: vg_rank, vg_risk_coverage. The sums are rank_sums.c's. */
+/* ranking.c - the public ranking calls on one measure: vg_rank, vg_risk_coverage. The sums are those of rank_sums.c. */
 #include "evaluate/evaluate_internal.h"
 
 static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t rows) {

@@ -1,4 +1,5 @@
-/* rows_plain.c - rows and samples, one after the other: what x86/rows_avx512.c does eight at a time; and the choice. */
+/* rows_plain.c - rows and samples one at a time, the portable form of x86/rows_avx512.c, and the choice between
+ * them. */
 #include "base/cpu.h"
 #include "evaluate/evaluate_internal.h"
 
@@ -91,7 +92,7 @@ static void samples(vg_sample_batch *out, const double *mean, const int64_t *lab
     }
 }
 
-/* As whole numbers the good ones are 0 to limit: eight at a time, one branch. */
+/* As unsigned integers the valid values are 0 to limit: eight at a time, one branch. */
 static size_t find_out_of_range(const double *values, size_t count, double most) {
     uint64_t limit, bits[8];
     size_t i = 0;

@@ -1,6 +1,6 @@
 /* rule.c - the decision rule: keep the prediction i where mu_i - k sigma_i > mu_j + k sigma_j, else abstain.
  *
- * Solved for k the rule reads k < (mu_i - mu_j) / (sigma_i + sigma_j): one margin ratio a row answers for every k. */
+ * Solved for k the rule is k < (mu_i - mu_j) / (sigma_i + sigma_j): one margin ratio per row decides for every k. */
 #include "evaluate/rule.h"
 #include "evaluate/evaluate_internal.h"
 
@@ -113,7 +113,7 @@ vg_status vg_rule__evaluate(vg_rule_row *rule, const double *k, size_t k_count, 
 
 enum { FEW_CLASSES = 32 };
 
-/* Few classes: rows are counted by label and prediction together, one count a row; the rest follows. */
+/* For few classes: counts rows by (label, prediction), one count per row; the other counts follow. */
 static void count_pairs(vg_rule_row *row, const vg_tally *t) {
     uint32_t cells[2][FEW_CLASSES * FEW_CLASSES] = {{0}}; /* abstained, kept */
     size_t classes = t->classes;
@@ -134,7 +134,7 @@ static void count_rows(vg_rule_row *row, const vg_tally *t) {
     size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
     size_t kept_rows = 0, kept_errors = 0, errors = 0;
     double k = row->k;
-    for (size_t r = 0; r < t->rows; r++) { /* without a branch on what cannot be foreseen */
+    for (size_t r = 0; r < t->rows; r++) { /* without a branch, because the outcome cannot be predicted */
         bool wrong = t->error[r] != 0, kept = k < t->ratio[r];
         size_t c = t->multilabel ? r % t->classes : (size_t)t->label[r];
         kept_rows += kept;

@@ -21,8 +21,8 @@ typedef struct vg_rule_rows {
  * are NULL. */
 vg_status vg_rule__evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *rows);
 
-/* vg_select_k for each of `count` target risks (options gives none) from one pass over the rows; out[0 .. count - 1].
- * Each result holds alone: a target is decided on before its result is seen. */
+/* vg_select_k for each of `count` target risks (options has none) from one pass over the rows; out[0 .. count - 1].
+ * Each promise holds by itself, not all of them together: a target must be chosen before its result is seen. */
 vg_status vg_select__k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
                                const uint8_t *errors, size_t rows, const vg_select_options *options);
 

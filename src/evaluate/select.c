@@ -21,7 +21,7 @@ size_t vg_evaluate__usual_aside(size_t samples) {
     return usual > MOST_SET_ASIDE ? MOST_SET_ASIDE : usual > 0 ? usual : 1;
 }
 
-/* One candidate, ready to be tested. */
+/* One candidate, prepared for its tests. */
 typedef struct contest {
     const vg_candidate *candidate;
     const vg_select_options *o;
@@ -50,7 +50,7 @@ static vg_status load_values(contest *c, size_t rows) {
     return VG_OK;
 }
 
-/* Whether the unlabelled values are the validation values themselves: then they are not independent of them. */
+/* Whether the unlabelled values are the validation values themselves; they are then not independent of them. */
 static bool is_same_data(const contest *c, size_t rows) {
     const vg_candidate *d = c->candidate;
     size_t stride = d->unlabelled_stride ? d->unlabelled_stride : 1, i = 0;
@@ -141,11 +141,11 @@ static void release(contest *c) {
 
 /* --- testing ------------------------------------------------------------------------------------------------------ */
 typedef struct plan {
-    double target, share; /* a start's level */
-    double tuned;         /* the level bets are tuned for */
+    double target, share; /* the level of each start */
+    double tuned;         /* the level for which bets are tuned */
     vg_multiplicity method;
     size_t starts; /* of the sequence; 0: every point has its share */
-    double first;  /* samples that the first start is to keep */
+    double first;  /* samples that the first start should keep */
 } plan;
 
 static plan make_plan(const contest *c, double target) {
@@ -165,17 +165,17 @@ static plan make_plan(const contest *c, double target) {
     return p;
 }
 
-/* The grid point of start s >= 0, the one before it lying at `before` - 1. On a given grid starts are spread evenly; on
- * quantiles they lie where a test has a chance: from a little more samples than pass without an error on, by even
- * factors up to all. How many samples a point keeps follows from the values that placed the grid, not from the tested
- * validation samples. */
+/* The grid point of start s >= 0; the previous start is at `before` - 1. On a given grid starts are spread evenly.
+ * On quantiles they begin where a test can pass (a few more samples than pass without an error) and grow by equal
+ * factors up to all. The number of samples that a point keeps follows from the values that placed the grid, not from
+ * the tested validation samples. */
 static size_t start_at(const plan *p, const contest *c, size_t s, size_t before) {
     size_t g = c->grid.count, j = before;
     if (s >= p->starts)
         return g;
     size_t last = g - (p->starts - s);
     double all = (double)c->tested.samples;
-    if (!c->grid.share || p->first > all) /* none has a chance: those tested are there for the message */
+    if (!c->grid.share || p->first > all) /* none can pass: these are tested for the message */
         return s * g / p->starts;
     double wanted = p->first * pow(all / p->first, (double)s / (double)p->starts);
     while (j < last && c->grid.share[j] * all < wanted)
@@ -183,7 +183,7 @@ static size_t start_at(const plan *p, const contest *c, size_t s, size_t before)
     return j;
 }
 
-/* What a point keeps. With several rows a sample its losses lie in c->tested.losses afterwards. */
+/* What a point keeps. With several rows per sample its losses are in c->tested.losses afterwards. */
 typedef struct outcome {
     size_t answered;
     double risk, p;
@@ -218,14 +218,14 @@ static void describe(vg_selection *out, const contest *c, size_t j, const outcom
     out->answered = found->answered;
 }
 
-/* Tests point j; true when it passes. `out` becomes this point where it is better than what it holds. */
+/* Tests point j; true when it passes. `out` becomes this point where it is better. */
 static bool try_point(vg_selection *out, contest *c, size_t j, double level, const plan *p) {
     outcome found = test_point(c, j, p);
     bool passed = found.p <= level;
     if (!passed && out->met)
         return false;
     double bound = point_bound(c, j, &found, level, p->tuned);
-    /* p and bound agree but for rounding; the test is p's. */
+    /* p-value and bound agree up to rounding; the test is by the p-value. */
     if (passed && bound > p->target)
         bound = p->target;
     if (!passed && bound <= p->target)
@@ -241,13 +241,13 @@ static bool try_point(vg_selection *out, contest *c, size_t j, double level, con
     return passed;
 }
 
-/* Validation samples at which the risk of the most promising point would meet the target; 0 when none would. */
+/* Validation samples at which the risk of the most promising point would meet the target; 0 when no number would. */
 static size_t samples_needed(contest *c, const plan *p) {
     double least = INFINITY, all = (double)c->units.samples / (double)c->tested.samples;
     for (size_t j = 0; j < c->grid.count; j++) {
         outcome found = test_point(c, j, p);
-        /* Half an error more, since none found does not mean none there, but no more than half the way to the target.
-         */
+        /* Half an error more, because none found does not mean that there are none, but at most half the distance to
+         * the target. */
         double answered = (double)found.answered, risk = (found.risk * answered + 0.5) / (answered + 1);
         double half = (found.risk + p->target) / 2;
         risk = !(found.risk < p->target) ? 1 : risk < half ? risk : half;
@@ -255,7 +255,7 @@ static size_t samples_needed(contest *c, const plan *p) {
         needed *= (double)c->tested.samples / answered * all;
         least = needed < least ? needed : least;
     }
-    double more = 1.1 * (double)c->units.samples; /* the present samples were not enough */
+    double more = 1.1 * (double)c->units.samples; /* the current samples were not enough */
     return least < 1e15 ? (size_t)ceil(least > more ? least : more) : 0;
 }
 
@@ -269,7 +269,7 @@ static void bounded_risk(vg_selection *out, contest *c, double target) {
         if (p.starts && j == start)
             start = start_at(&p, c, ++s, j + 1);
         carried = 0;
-        if (!(level > 0)) /* no share of the level: not tested */
+        if (!(level > 0)) /* without a share of the level it is not tested */
             continue;
         out->tested++;
         if (try_point(out, c, j, level, &p) && p.starts)
@@ -279,7 +279,7 @@ static void bounded_risk(vg_selection *out, contest *c, double target) {
     out->multiplicity = p.method;
     out->target_risk = target;
     out->fewest = vg_evaluate__fewest(target, p.share, c->units.several);
-    if (c->grid.count == 0) { /* margins of 0 alone: no k keeps anything */
+    if (c->grid.count == 0) { /* all margins are 0: no k keeps anything */
         out->threshold = DBL_MIN;
         out->risk_bound = 1;
         out->risk = NAN;
@@ -289,7 +289,7 @@ static void bounded_risk(vg_selection *out, contest *c, double target) {
         out->needed = samples_needed(c, &p);
 }
 
-/* --- a share to keep ---------------------------------------------------------------------------------------------- */
+/* --- target coverage ---------------------------------------------------------------------------------------------- */
 
 /* Rows of sorted keys with u < t. */
 static size_t kept_below(const uint64_t *keys, size_t rows, double t) {
@@ -305,8 +305,8 @@ static size_t kept_below(const uint64_t *keys, size_t rows, double t) {
     return low;
 }
 
-/* The most selective threshold that keeps at least `wanted` of the sorted rows and those tied with the last of them: a
- * decimal of few digits between that one and the next. */
+/* The most selective threshold that keeps at least `wanted` of the sorted rows and those tied with the last of them:
+ * a decimal of few digits between that row and the next. */
 static double share_threshold(const contest *c, const uint64_t *keys, size_t wanted) {
     size_t rows = c->units.rows;
     bool rule = c->candidate->rule != 0;
@@ -357,9 +357,9 @@ static vg_status kept_share(vg_selection *out, contest *c) {
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
-enum { FIRST_SELECTION = offsetof(vg_selection, samples) }; /* the size that the first release had */
+enum { FIRST_SELECTION = offsetof(vg_selection, samples) }; /* the size of the struct in the first release */
 
-/* A full copy of the options; fields that an older caller does not have take their defaults. */
+/* A full copy of the options; fields that an older caller lacks take their defaults. */
 static vg_status read_options(vg_select_options *o, const vg_select_options *given) {
     static const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
     if (!given)

@@ -1,6 +1,6 @@
-/* select_internal.h - the parts of risk selection: bounds (bounds.c), the grid of thresholds (candidates.c), what the
- * tests see of the validation rows (tested_rows.c), why nothing passed (select_reason.c), and the choice of the
- * candidates that are worth a test (nominate.c). Used by select.c, and by the search of src/workflow. */
+/* select_internal.h - the parts of risk selection: bounds (bounds.c), the grid of thresholds (candidates.c), the
+ * validation rows as they are tested (tested_rows.c), why nothing passed (select_reason.c), and the choice of the
+ * candidates that are tested (nominate.c). Used by select.c, and by the search of src/workflow. */
 #ifndef VG_SELECT_INTERNAL_H
 #define VG_SELECT_INTERNAL_H
 
@@ -10,7 +10,7 @@
 
 /* P(Bin(n, risk) <= errors); real arguments interpolate. 1 when errors >= n. */
 double vg_evaluate__binomial_cdf(double errors, double n, double risk);
-/* p-values of "the mean is at least risk" for losses in [0, 1]. `tuned`: the level the bets are tuned for. */
+/* p-values of "the mean is at least risk" for losses in [0, 1]. `tuned`: the level for which the bets are tuned. */
 double vg_evaluate__hoeffding_bentkus(double mean, size_t n, double risk);
 double vg_evaluate__betting_capital(const double *losses, size_t n, double risk, double tuned); /* log of the largest */
 double vg_evaluate__bounded_p(const double *losses, size_t n, double risk, double tuned);
@@ -24,7 +24,7 @@ double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, 
 typedef struct vg_threshold_grid {
     size_t count;
     double *threshold;
-    double *share; /* of the values the grid was made from that it keeps; NULL for a given grid */
+    double *share; /* the share that it keeps of the values that made the grid; NULL for a given grid */
 } vg_threshold_grid;
 
 /* A decimal of few digits in [low, high], nearest to the middle; the middle itself when none has fewer digits. */
@@ -34,7 +34,7 @@ double vg_evaluate__threshold_between(double last, double next, bool rule);
 /* At most `points` thresholds at even quantiles of values[0 .. n - 1] of u, which are sorted here. None where n is 0,
  * or where the rule can keep nothing. */
 vg_status vg_evaluate__quantile_grid(vg_threshold_grid *out, double *values, size_t n, size_t points, bool rule);
-/* Those of a grid fixed by the caller. */
+/* A grid fixed by the caller. */
 vg_status vg_evaluate__given_grid(vg_threshold_grid *out, const vg_select_options *o, bool negated, bool rule);
 void vg_evaluate__grid_free(vg_threshold_grid *grid);
 
@@ -46,7 +46,7 @@ typedef struct vg_sample_units {
     size_t each;          /* rows of a sample, where of_row is NULL */
     const size_t *of_row; /* rows, or NULL */
     bool several;         /* some sample has more than one row */
-    size_t *place;        /* samples: position in a random order; NULL while neither is needed: the sample's number */
+    size_t *place;        /* samples: position in a random order; NULL while no order is needed: the sample's number */
     size_t aside;         /* samples in the first positions, which are not tested */
 } vg_sample_units;
 static inline size_t vg_evaluate__sample(const vg_sample_units *units, size_t row) {
@@ -67,7 +67,7 @@ static inline size_t vg_evaluate__place(const vg_sample_units *units, size_t row
 typedef struct vg_tested_rows {
     size_t rows, samples, points;
     size_t *kept, *errors; /* points */
-    /* With several rows a sample: rows by the first point that keeps them, point j's up to kept[j], */
+    /* With several rows per sample: rows by the first point that keeps them, those of point j up to kept[j], */
     struct vg_tested_entry *entries;
     uint32_t *sample_kept, *sample_errors; /* samples: of the points walked so far, */
     double *losses;                        /* and room for their losses */
@@ -80,29 +80,29 @@ typedef struct vg_tested_entry {
 vg_status vg_evaluate__tested_new(vg_tested_rows *out, const vg_sample_units *units, const double *values,
                                   const uint8_t *errors, const vg_threshold_grid *grid);
 void vg_evaluate__tested_free(vg_tested_rows *tested);
-/* With several rows a sample: fills losses at point j with the mean error of each sample that keeps a row, in the order
- * of places, and returns how many there are. Points are asked for in rising order; j = 0 starts again. */
+/* With several rows per sample: fills losses at point j with the mean error of each sample that keeps a row, in the
+ * order of places, and returns their number. Points must be asked for in rising order; j = 0 starts again. */
 size_t vg_evaluate__losses_at(vg_tested_rows *tested, size_t j);
 
 /* --- why nothing passed (select_reason.c) ------------------------------------------------------------------------- */
 
-/* Kept samples that meet the target without an error, at one start's level. */
+/* Kept samples that meet the target without an error, at the level of one start. */
 size_t vg_evaluate__fewest(double target, double level, bool several);
 /* Kept samples at which an observed risk would meet the target; INFINITY when the risk is not below it. */
 double vg_evaluate__samples_for(double risk, double target, double level, bool several);
 
-/* --- searching (nominate.c, select.c) ----------------------------------------------------------------------------- */
+/* --- search (nominate.c, select.c) -------------------------------------------------------------------------------- */
 
 /* Samples that are set aside unless the caller says how many: a fifth, at most 1,000. */
 size_t vg_evaluate__usual_aside(size_t samples);
 /* Marks `aside` of the samples, drawn under the seed, by 1; the others by 0. */
 vg_status vg_evaluate__draw_aside(uint8_t *marks, size_t samples, size_t aside, uint64_t seed);
-/* The `wanted` candidates (at most `count`) that are worth a test, judged by the marked samples alone: their numbers.
- * Candidate 0 is always among them. `unlabelled` of the candidates is not read. */
+/* The indices of the `wanted` candidates (at most `count`) to test, chosen by the marked samples alone. Candidate 0
+ * is always among them. `unlabelled` of the candidates is not read. */
 vg_status vg_evaluate__nominate(size_t *nominees, size_t wanted, const vg_candidate *list, size_t count, size_t rows,
                                 const vg_select_options *options, const uint8_t *marks);
-/* vg_select_among on the samples that are not marked. Because what was chosen with the marked ones (nominees, a
- * temperature, the grid where nothing unlabelled is there) is independent of these, the promise holds for it. */
+/* vg_select_among on the samples that are not marked. Choices made with the marked samples (nominees, a temperature,
+ * the grid without unlabelled values) are independent of these, so the promise holds for them. */
 vg_status vg_evaluate__select_marked(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count,
                                      size_t rows, const vg_select_options *options, const uint8_t *marks);
 

@@ -1,4 +1,4 @@
-/* select_reason.c - what it would take to meet a risk target that was missed. Estimates for a message, no promise. */
+/* select_reason.c - what it would take to meet a risk target that was missed. These are estimates for a message. */
 #include <stdio.h>
 
 #include "evaluate/select_internal.h"
@@ -47,7 +47,7 @@ void vg_selection_reason(char *text, size_t room, const vg_selection *s) {
     else if (s->needed)
         snprintf(text, room, "at the risks found here it would take about %zu validation samples", s->needed);
     else if (s->grid_count == 1)
-        snprintf(text, room, "all values are the same, so that they do not tell errors from correct predictions");
+        snprintf(text, room, "all values are the same, so that they do not separate errors from correct predictions");
     else
         snprintf(text, room,
                  "the risk found is above the target at every threshold: more samples would not help, these values do "

@@ -1,4 +1,4 @@
-/* set_apply.c - the sets of test samples: which classes have a score at most the threshold. See prediction_sets.h. */
+/* set_apply.c - the sets of test samples: the classes whose score is at most the threshold. See prediction_sets.h. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 typedef struct apply_work {
     vg_sets_data *sets;
     const vg_sets_piece *piece;
-    atomic_bool refused; /* a row that the scorer must look at */
+    atomic_bool refused; /* a row needs the scorer */
 } apply_work;
 
 /* A row of the piece, and where its sets go. */
@@ -27,7 +27,7 @@ static void thresholds_of(double *out, const vg_sets_data *s, uint32_t cell) {
         out[a] = cell == VG_SET_NO_CELL ? INFINITY : s->thresholds[a * s->shown.cell_count + cell];
 }
 
-/* The score is `base` minus the value. */
+/* Marks classes by the score `base` minus the value. */
 static void mark_differences(const vg_sets_data *s, const set_row *r, const double *value, double base) {
     const vg_set_marks *to = &r->marks;
     double thresholds[VG_SETS_ALPHAS];
@@ -42,7 +42,7 @@ static void mark_differences(const vg_sets_data *s, const set_row *r, const doub
                                                          s->thresholds + a * s->shown.cell_count);
 }
 
-/* The same, but for the first class, whose score is its lead over the second, negated. */
+/* The same, except for the first class, whose score is minus its lead over the second. */
 static void mark_margins(const vg_sets_data *s, const set_row *r) {
     const vg_set_marks *to = &r->marks;
     const double *v = r->row.value;
@@ -71,7 +71,7 @@ static void mark_prefixes(const vg_sets_data *s, const set_row *r, const vg_set_
                                                    s->shown.classes, r->room, found[a]);
 }
 
-/* Any score, by the scores of all classes. */
+/* Any score, from the scores of all classes. */
 static void mark_scores(const vg_sets_data *s, const set_row *r, const vg_set_rule *rules) {
     const vg_set_marks *to = &r->marks;
     size_t C = s->shown.classes;
@@ -111,7 +111,7 @@ static void mark(const vg_sets_data *s, const set_row *r, const vg_set_rule *rul
     }
 }
 
-/* What else is asked for of row i. */
+/* Writes the other results that were asked for of row i. */
 static void put_places(const vg_sets_data *s, const vg_set_places *out, size_t i, const set_row *r, size_t top) {
     size_t C = s->shown.classes;
     const double *value = r->row.value;
@@ -128,7 +128,7 @@ static void put_places(const vg_sets_data *s, const vg_set_places *out, size_t i
         memcpy(out->value + i * C, value, C * sizeof *value);
 }
 
-/* Where the sets of the piece go: to the caller, or only to be counted. */
+/* Where the sets of the piece are written: the caller's array, or scratch when they are only counted. */
 static uint8_t *masks_of(const vg_sets_data *s, const vg_sets_piece *piece) {
     return piece->out->mask ? piece->out->mask : s->mask;
 }
@@ -136,7 +136,7 @@ static int32_t *sizes_of(const vg_sets_data *s, const vg_sets_piece *piece) {
     return piece->out->size ? piece->out->size : s->size;
 }
 
-/* Row i of the piece; the cell of its group is known. False: the scorer must look at the row. */
+/* Makes the sets of row i of the piece; the cell of its group is known. False: the row needs the scorer. */
 static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, unsigned worker,
                       const vg_set_rule *rules) {
     const vg_sets *shown = &s->shown;

@@ -1,15 +1,15 @@
-/* set_calibrate.c - calibration samples to thresholds. See prediction_sets.h.
+/* set_calibrate.c - thresholds from calibration samples. See prediction_sets.h.
  *
- * While lambda or k_reg is to be tuned, samples go by a draw of the seeded counter either to the tuning part, whose
- * values are kept, or to the rest, of which 40 bytes each are kept until the two are known. The draw depends on the
- * sample's number alone, so that the rest is exchangeable with test samples. */
+ * While lambda or k_reg is to be tuned, a draw of the seeded counter assigns each sample either to the tuning part,
+ * whose values are kept, or to the rest, of which 40 bytes each are kept until both are known. The draw depends on
+ * the sample's number alone, so that the rest is exchangeable with test samples. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "evaluate/prediction_sets.h"
 
-/* Values of the tuning part that are kept at most. */
+/* The most values of the tuning part that are kept. */
 enum { TUNING_SAMPLES = 20000, TUNING_VALUES = 1 << 25 };
 
 static bool is_tuning(const vg_sets_data *s, unsigned long long sample) {
@@ -25,7 +25,7 @@ static double draw(const vg_sets_data *s, unsigned long long sample) {
 typedef struct label_work {
     vg_sets_data *sets;
     const vg_sets_piece *piece;
-    atomic_bool refused; /* a row that the scorer must look at */
+    atomic_bool refused; /* a row needs the scorer */
 } label_work;
 
 /* Scores (or their parts) and cells of the labels. */
@@ -71,7 +71,7 @@ static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece)
     return VG_OK;
 }
 
-/* Row i of the piece, whose score is known but for lambda and k_reg. */
+/* Keeps row i of the piece, whose score still depends on lambda and k_reg. */
 static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
     size_t C = s->shown.classes;
     if (is_tuning(s, piece->first + i)) {
@@ -114,7 +114,7 @@ vg_status vg_sets__calibrate(vg_sets_data *s, const vg_sets_piece *piece, bool *
     return VG_OK;
 }
 
-/* Lambda and k_reg of every alpha. P-values belong to one score: they keep that of the first alpha for all. */
+/* Chooses lambda and k_reg of every alpha. P-values belong to one score: they use that of the first alpha for all. */
 static vg_status finish_tuning(vg_sets_data *s) {
     if (s->tuning_rows.n == 0)
         return vg_base__fail(VG_ERR_DATA,
@@ -134,7 +134,7 @@ static vg_status finish_tuning(vg_sets_data *s) {
     return VG_OK;
 }
 
-/* Pools the samples that waited for lambda and k_reg, with their scores at one alpha. */
+/* Adds the deferred samples to the pool, with their scores at one alpha. */
 static vg_status pool_deferred(vg_sets_data *s, size_t alpha) {
     vg_set_rule rule = vg_sets__rule(s, alpha);
     vg_set_pool__free(&s->pooled);

@@ -1,8 +1,8 @@
-/* set_direct.c - values of samples: means that the scorer wrote, or probabilities of one member where they lie. See
+/* set_direct.c - values of samples: means that the scorer wrote, or probabilities of one member in place. See
  * prediction_sets.h.
  *
  * The mean over one member is that member, so that a set needs one read of the array and no mean. A row that is not
- * clearly a distribution is left to the scorer, which has the message. */
+ * clearly a distribution is left to the scorer, which reports the error. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ const float *vg_sets__float_row(const vg_sets_data *s, const vg_sets_piece *piec
 }
 
 float vg_sets__float_bound(double threshold) {
-    uint32_t low = 0, high = UINT32_C(0x40000000); /* the bits of 0 and of 2, between which floats grow with them */
+    uint32_t low = 0,
+             high = UINT32_C(0x40000000); /* the bits of 0 and of 2; positive floats are ordered like their bits */
     float found;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

@@ -1,12 +1,12 @@
-/* set_kernels.c - the values of one sample, one after the other: what x86/set_kernels_avx512.c does eight at a time;
- * and the choice. See set_kernels.h. */
+/* set_kernels.c - the values of one sample one at a time, the portable form of x86/set_kernels_avx512.c, and the
+ * choice between them. See set_kernels.h. */
 #include "evaluate/set_kernels.h"
 
 #include <math.h>
 
 #include "base/cpu.h"
 
-/* Well within the 1e-3 of the scorer, whose sum may differ by rounding. */
+/* Well within the scorer's tolerance of 1e-3, because its sum may differ by rounding. */
 static bool sums_to_one(double sum) { return fabs(sum - 1) <= 0.9e-3; }
 
 static bool is_distribution(const double *v, size_t n) {
@@ -32,7 +32,7 @@ static size_t top(const double *v, size_t n) {
     return top;
 }
 
-/* Marks the classes c for which IN holds, eight a byte. */
+/* Marks the classes c for which IN holds, eight per byte. */
 #define MARK(IN)                                                                                                       \
     size_t size = 0;                                                                                                   \
     for (size_t first = 0; first < n; first += 8) {                                                                    \
@@ -94,7 +94,7 @@ static void order(double *out, double *v, size_t n) {
             place += v[j] > v[i];
         out[place] = v[i];
     }
-    for (size_t i = 1; i < n; i++) /* equal values share their first place */
+    for (size_t i = 1; i < n; i++) /* equal values share their first rank */
         out[i] = out[i] < 0 ? out[i - 1] : out[i];
 }
 

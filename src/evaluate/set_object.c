@@ -30,7 +30,7 @@ static vg_status check_numbers(const vg_sets_options *o) {
 
 static vg_status check(const vg_sets_options *o, bool multilabel) {
     if ((unsigned)o->score > VG_SET_SNR || (unsigned)o->by > VG_SETS_BY_TOP)
-        return vg_base__fail(VG_ERR_ARGUMENT, "score %d by %d is not known", (int)o->score, (int)o->by);
+        return vg_base__fail(VG_ERR_ARGUMENT, "unknown score %d or grouping %d", (int)o->score, (int)o->by);
     VG_TRY(check_numbers(o));
     bool ranked = o->score == VG_SET_RAPS || o->score == VG_SET_SAPS;
     if (!isnan(o->lambda) && !ranked)
@@ -155,7 +155,7 @@ static vg_status make_scorer(vg_sets_data *s) {
     return vg_scorer_new(&s->scorer, s->shown.members, s->shown.classes, &o);
 }
 
-/* Where the scorer writes; rows that are read directly need none of it. */
+/* Memory that the scorer writes to; rows that are read in place need none. */
 static vg_status make_means(vg_sets_data *s) {
     size_t values;
     if (s->mean)
@@ -192,7 +192,7 @@ static vg_status make_room(vg_sets_data *s) {
     return VG_OK;
 }
 
-/* The first block says how many members and classes there are; later ones must have as many. */
+/* The first block gives the number of members and classes; later ones must have the same. */
 static vg_status prepare(vg_sets_data *s, const vg_predictions *block) {
     vg_sets *shown = &s->shown;
     if ((shown->classes && shown->classes != block->c) || (shown->members && shown->members != block->m))
@@ -280,7 +280,7 @@ static vg_status feed_block(vg_sets_data *s, const vg_set_places *out, const vg_
     return VG_OK;
 }
 
-/* The test samples begin anew: figures, and the numbers that draws depend on. */
+/* Starts the test samples again: figures, and the numbers on which draws depend. */
 static void restart(vg_sets_data *s) {
     s->shown.samples = s->shown.labelled = s->unseen_groups = 0;
     s->shown.figures = NULL;

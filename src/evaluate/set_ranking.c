@@ -1,16 +1,16 @@
-/* set_ranking.c - sets of scores that grow with the rank: how many of the first classes are in the set, without ranking
- * the classes that do not matter. See set_rule.h.
+/* set_ranking.c - sets of scores that grow with the rank: the number of leading classes in the set, without ranking
+ * all classes. See set_rule.h.
  *
- * The values above a guessed bound are collected, ordered and summed. A set is a prefix of that order, found by
- * bisection. The guess was too high where even a next class of value 0 would be in the set; the bound is then lowered.
- * It is adapted from sample to sample, which changes the work and never the result. */
+ * The values above a guessed bound are collected, sorted and summed. A set is a prefix of that order, found by
+ * bisection. The guess was too high where even a next class of value 0 would be in the set; the bound is then
+ * lowered. It is adapted from sample to sample, which changes the work and never the result. */
 #include <math.h>
 #include <string.h>
 
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/set_rule.h"
 
-enum { COUNTED = 64 }; /* values that are ordered by comparing all with all */
+enum { COUNTED = 64 }; /* values that are sorted by comparing all with all */
 
 size_t vg_set_room__doubles(size_t classes) { return 5 * (classes + VG_SET_SPARE); }
 
@@ -43,7 +43,7 @@ size_t vg_set__order_row(vg_set_room *room, const vg_set_kernels *kernels, const
     return count;
 }
 
-/* The score of the class of a rank up to `count`; of rank count + 1, the least that it can be. */
+/* The score of the class at a rank up to `count`; at rank count + 1, its smallest possible score. */
 static double score_at(const vg_set_rule *rule, const double *sums, size_t rank, size_t count, double u) {
     double above = rank > 1 ? sums[rank - 2] : 0, own = rank <= count ? sums[rank - 1] - above : 0;
     vg_set_parts parts = {above, own, count ? sums[0] : 0, u, (uint32_t)rank, 0};
@@ -59,7 +59,7 @@ size_t vg_set__prefix(const vg_set_rule *rule, const double *sums, size_t count,
     return in;
 }
 
-/* Prefixes for all thresholds; false where one may go beyond the values that were collected. */
+/* Prefixes for all thresholds; false where one may go beyond the collected values. */
 static bool find_prefixes(size_t *out, const vg_set_rule *rules, const double *thresholds, size_t alphas,
                           const vg_set_room *room, size_t count, double u) {
     size_t classes = rules->classes;
@@ -97,7 +97,7 @@ size_t vg_set__mark_prefix(uint8_t *mask, const vg_set_kernels *kernels, const d
     }
     double last = room->falling[count - 1];
     size_t marked = kernels->mark_from(mask, v, classes, last);
-    for (size_t c = classes; marked > count;) /* of equal values the first classes are in */
+    for (size_t c = classes; marked > count;) /* of equal values the first classes are in the set */
         if (v[--c] == last) {
             mask[c / 8] &= (uint8_t) ~(0x80u >> c % 8);
             marked--;

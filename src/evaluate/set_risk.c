@@ -4,7 +4,7 @@
  * The loss of a sample grows as t falls, so that its expectation R(t) does too. Thresholds 1, 1 - 1/G, ... of a grid
  * that does not depend on the data are tested downwards, each by the p-value of "R(t) > alpha" that decide
  * --target-risk uses (bounds.c), and the last before the first that fails is taken. A wrong choice needs a failure of
- * the one test at the largest grid point with R > alpha, so that no correction is due (Bates et al. 2021). */
+ * the one test at the largest grid point with R > alpha, so that no correction is needed (Bates et al. 2021). */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ vg_status vg_set_positives__add(vg_set_positives *p, const double *value, const 
     return VG_OK;
 }
 
-/* A label is in the set at t = g / GRID where 1 - mean <= t. The smallest such g. */
+/* A label is in the set at t = g / GRID where 1 - mean <= t. Returns the smallest such g. */
 static size_t first_grid(double value) {
     double s = (1 - value) * GRID;
     return s <= 0 ? 0 : (size_t)ceil(s);
@@ -42,7 +42,7 @@ typedef struct missed_label {
     uint32_t sample, next; /* the next label that is lost at the same step; UINT32_MAX: none */
 } missed_label;
 
-/* Labels by the first grid point that holds them: lost below it. */
+/* Sorts labels by the first grid point whose set holds them: below it they are missed. */
 static vg_status bucket(const vg_set_positives *p, missed_label **out, uint32_t heads[GRID + 2]) {
     VG_TRY(vg_base__alloc(out, p->count, sizeof **out, "true labels"));
     for (size_t g = 0; g < GRID + 2; g++)
@@ -60,7 +60,7 @@ static vg_status bucket(const vg_set_positives *p, missed_label **out, uint32_t 
 static double descend(const vg_set_positives *p, const missed_label *labels, const uint32_t *heads, double *losses,
                       double alpha, double confidence) {
     double level = 1 - confidence, best = INFINITY;
-    for (size_t g = GRID + 1; g-- > 0;) { /* t = g / GRID loses what is first held at g + 1 */
+    for (size_t g = GRID + 1; g-- > 0;) { /* t = g / GRID misses the labels first held at g + 1 */
         for (uint32_t i = heads[g + 1]; i != UINT32_MAX; i = labels[i].next) {
             size_t s = labels[i].sample;
             losses[s] += 1.0 / (double)(p->start[s + 1] - p->start[s]);

@@ -36,7 +36,7 @@ double vg_set__uniform(uint64_t seed, unsigned stream, uint64_t sample);
 
 /* The two first classes. */
 void vg_set__leaders(size_t out[2], const vg_set_rule *rule, const double *v);
-/* What a rank-dependent score of class y is made from, while lambda and k_reg are not known. */
+/* The parts of a rank-dependent score of class y, while lambda and k_reg are not known. */
 typedef struct vg_set_parts {
     double above, own, most, u; /* the sum of the values ranked above y, that of y, the largest */
     uint32_t rank, cell;
@@ -55,16 +55,16 @@ void vg_set__scores(double *out, const vg_set_rule *rule, const vg_set_row *row,
 typedef struct vg_set_room {
     double *row;     /* values that had to be converted */
     double *found;   /* some values of the row */
-    double *falling; /* in falling order */
-    double *sums;    /* their sums up to each */
+    double *falling; /* the same in falling order */
+    double *sums;    /* their cumulative sums */
     double *keys;
-    double least; /* the guess of the next sample's bound */
+    double least; /* the guessed bound for the next sample */
 } vg_set_room;
 size_t vg_set_room__doubles(size_t classes);
 vg_set_room vg_set_room__at(double *memory, size_t classes);
-/* Fills falling and sums with the values from `least` on; returns their number. */
+/* Fills falling and sums with the values that are at least `least`; returns their number. */
 size_t vg_set__order_row(vg_set_room *room, const vg_set_kernels *kernels, const double *v, size_t n, double least);
-/* How many of the first classes have scores up to the threshold, of `count` whose sums are known. */
+/* The number of leading classes, of `count` whose sums are known, with scores up to the threshold. */
 size_t vg_set__prefix(const vg_set_rule *rule, const double *sums, size_t count, double u, double threshold);
 /* The same for one rule and threshold for each alpha; room->falling then holds the values of the classes in sets. */
 void vg_set__prefixes(size_t *out, const vg_set_rule *rules, const double *thresholds, size_t alphas, vg_set_room *room,
@@ -76,14 +76,14 @@ size_t vg_set__mark_prefix(uint8_t *mask, const vg_set_kernels *kernels, const d
 /* Calibration scores of labels, by cell. */
 typedef struct vg_set_pool {
     size_t cells, count, room, cell_room;
-    double *score;  /* count; sorted within the cell once settled */
+    double *score;  /* count; sorted within each cell after settling */
     uint32_t *cell; /* count */
-    size_t *start;  /* cells + 1, once settled */
+    size_t *start;  /* cells + 1, after settling */
 } vg_set_pool;
 /* Makes *array, of elements of `size` bytes and `used` of them in use, hold at least `needed`. */
 vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size);
 vg_status vg_set_pool__add(vg_set_pool *pool, const double *scores, const uint32_t *cells, size_t count);
-/* Sorts the scores cell by cell. */
+/* Sorts the scores within each cell. */
 vg_status vg_set_pool__settle(vg_set_pool *pool);
 void vg_set_pool__free(vg_set_pool *pool);
 static inline size_t vg_set_pool__samples(const vg_set_pool *pool, size_t cell) {
@@ -91,14 +91,14 @@ static inline size_t vg_set_pool__samples(const vg_set_pool *pool, size_t cell) 
 }
 /* The ceil((n + 1)(1 - alpha))-th smallest of n scores; INFINITY where that exceeds n. */
 double vg_set__quantile(const double *sorted, size_t n, double alpha);
-/* ceil((n + 1)(1 - alpha)), without the rounding of the product: 0.9 x 10 is 9. */
+/* ceil((n + 1)(1 - alpha)), computed without rounding of the product: 0.9 x 10 is 9. */
 size_t vg_set__quantile_place(size_t n, double alpha);
 /* (1 + #{scores >= s}) / (n + 1). */
 double vg_set__p_value(const double *sorted, size_t n, double s);
 
 /* --- tuning (set_tune.c) ------------------------------------------------------------------------------------------ */
 
-/* Of n tuning samples the sums of the first 1, 2, .. C values of the ranking, and what the label's score is made of. */
+/* For n tuning samples: the sums of the first 1, 2, .. C values of the ranking, and the parts of the label's score. */
 typedef struct vg_set_tuning {
     size_t n, room, part_room;
     double *sums; /* n x C */
@@ -106,12 +106,12 @@ typedef struct vg_set_tuning {
 } vg_set_tuning;
 vg_status vg_set_tuning__add(vg_set_tuning *tuning, const vg_set_parts *label, const double *sums, size_t classes);
 void vg_set_tuning__free(vg_set_tuning *tuning);
-/* Sets those of rule->lambda and rule->k_reg that are NaN to the pair with the smallest mean set at alpha. */
+/* Sets rule->lambda and rule->k_reg, where NaN, to the pair with the smallest mean set size at alpha. */
 vg_status vg_set_tuning__choose(vg_set_rule *rule, const vg_set_tuning *tuning, double alpha);
 
 /* --- multilabel (set_risk.c) -------------------------------------------------------------------------------------- */
 
-/* Positive labels of calibration samples: the mean of each, sample after sample. */
+/* Positive labels of calibration samples: the mean of each, in the order of the samples. */
 typedef struct vg_set_positives {
     size_t samples, count, sample_room, room;
     size_t *start; /* samples + 1 */
@@ -119,8 +119,8 @@ typedef struct vg_set_positives {
 } vg_set_positives;
 vg_status vg_set_positives__add(vg_set_positives *p, const double *value, const int64_t *labels, size_t classes);
 void vg_set_positives__free(vg_set_positives *p);
-/* The smallest threshold t on 1 - mean, of a fixed grid, down to which every one keeps the expected share of missed
- * labels at most alpha with `confidence`; INFINITY where not even the largest does. */
+/* The smallest threshold t on 1 - mean, of a fixed grid, such that at every grid point down to t the expected share
+ * of missed labels is at most alpha with `confidence`; INFINITY where it is not even at the largest. */
 vg_status vg_set_positives__threshold(double *out, const vg_set_positives *p, double alpha, double confidence);
 
 /* --- figures (set_tally.c) ---------------------------------------------------------------------------------------- */
@@ -129,14 +129,14 @@ vg_status vg_set_positives__threshold(double *out, const vg_set_positives *p, do
 typedef struct vg_set_tally {
     size_t classes;
     unsigned long long samples, labelled;
-    unsigned long long *size;               /* classes + 1: sets of that size */
+    unsigned long long *size;               /* classes + 1: number of sets of each size */
     unsigned long long *held;               /* classes + 1: those that hold their label */
     unsigned long long *of_class, *covered; /* classes: samples with that label, and those covered */
     double loss, squares;                   /* multilabel: sums of the share of labels missed, and of its square */
 } vg_set_tally;
 vg_status vg_set_tally__new(vg_set_tally *tally, size_t classes);
 void vg_set_tally__free(vg_set_tally *tally);
-/* label < 0: none. */
+/* Adds a set; label < 0: unknown. */
 static inline void vg_set_tally__add(vg_set_tally *t, size_t size, int64_t label, bool covered) {
     t->samples++;
     t->size[size]++;
@@ -147,10 +147,10 @@ static inline void vg_set_tally__add(vg_set_tally *t, size_t size, int64_t label
     t->of_class[label]++;
     t->covered[label] += covered;
 }
-/* The figures, without alpha and the beta law. */
+/* The figures, except alpha and the beta law. */
 void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *tally, bool multilabel, double confidence);
-/* Where the coverage of infinitely many test samples lies with `confidence`: quantiles of Beta(l, n + 1 - l), l the
- * place of the threshold among n scores. */
+/* The interval of the coverage over infinitely many test samples, with `confidence`: quantiles of Beta(l, n + 1 -
+ * l), l the rank of the threshold among n scores. */
 void vg_set__beta_law(double *low, double *high, size_t n, double alpha, double confidence);
 
 #endif

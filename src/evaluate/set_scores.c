@@ -8,7 +8,7 @@
  *     topk    r
  *     snr     (v(j) - v(y)) / (sigma(j) + sigma(y) + eps), j the first class other than y
  *
- * A label's score takes one pass over the classes. The scores of all classes that matter take a heap of the classes:
+ * A label's score takes one pass over the classes. The scores of all classes up to a limit take a heap of the classes:
  * O(C + s log C) for a set of s classes, because the ranking ends at the first score above the limit. */
 #include "base/random.h"
 #include "evaluate/set_rule.h"
@@ -22,15 +22,15 @@ double vg_set__uniform(uint64_t seed, unsigned stream, uint64_t sample) {
     return ((double)(bits >> 12) + 0.5) * 0x1p-52; /* odd multiples of 2^-53: never 0 or 1 */
 }
 
-/* A multiple of 2^-39: scores that are equal but for rounding, such as those of the last class at u = 1, which are 1,
- * must not be told apart. */
+/* A multiple of 2^-39: scores that are equal except for rounding, such as those of the last class at u = 1, which
+ * are 1, must compare equal. */
 static inline double coarse(double score) { return (score + 0x3p12) - 0x3p12; }
 
 /* Whether class a of value x is ranked before class b of value y. */
 static inline bool before(double x, size_t a, double y, size_t b) { return x > y || (x == y && a < b); }
 
-/* The scores that depend on the rank, from the sum above, the class's own value and the largest. Not inlined: one form
- * of the arithmetic for labels and for classes, whatever a compiler contracts. */
+/* The scores that depend on the rank, from the sum above, the class's own value and the largest. Not inlined, so
+ * that labels and classes get the same arithmetic whatever the compiler contracts. */
 __attribute__((noinline)) double vg_set__ranked_score(const vg_set_rule *rule, const vg_set_parts *p) {
     double above = p->above, own = p->own, most = p->most, u = p->u;
     size_t rank = p->rank;

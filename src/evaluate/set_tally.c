@@ -21,7 +21,7 @@ void vg_set_tally__free(vg_set_tally *t) {
     *t = (vg_set_tally){0};
 }
 
-/* Clopper-Pearson. */
+/* A share with its Clopper-Pearson interval. */
 static vg_estimate share(unsigned long long part, unsigned long long whole, double confidence) {
     if (whole == 0)
         return (vg_estimate){NAN, NAN, NAN};

@@ -1,8 +1,8 @@
-/* set_tune.c - lambda and k_reg of raps and saps, from calibration samples that do not count for the threshold.
+/* set_tune.c - lambda and k_reg of raps and saps, from calibration samples that are not used for the threshold.
  *
- * k_reg of raps is the 1 - alpha quantile of the labels' ranks: with that many classes 1 - alpha of the labels are held
- * without a penalty (Angelopoulos et al. 2021). lambda is the value of a grid whose sets, at the conformal threshold of
- * these samples, are smallest on average; the smaller lambda among equals. */
+ * k_reg of raps is the 1 - alpha quantile of the labels' ranks: with that many classes 1 - alpha of the labels are
+ * held without a penalty (Angelopoulos et al. 2021). lambda is the value of a grid whose sets, at the conformal
+ * threshold of these samples, are smallest on average; the smaller lambda among equals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,8 @@ vg_status vg_set_tuning__choose(vg_set_rule *rule, const vg_set_tuning *t, doubl
         rule->k_reg = rule->score == VG_SET_RAPS ? rank_quantile(t, rule->classes, alpha, scores) : 0;
     if (isnan(rule->lambda)) {
         vg_set_rule tried = *rule;
-        for (size_t i = rule->score == VG_SET_SAPS ? 1 : 0; i < LAMBDAS; i++) { /* saps at 0 ranks nothing */
+        for (size_t i = rule->score == VG_SET_SAPS ? 1 : 0; i < LAMBDAS;
+             i++) { /* saps with lambda 0 does not rank the classes */
             tried.lambda = lambdas[i];
             unsigned long long size = total_size(&tried, t, alpha, scores);
             if (size < best) {

@@ -1,9 +1,9 @@
 /* tally.c - the streaming collection behind accuracy and calibration figures.
  *
- * Fed by blocks of member means; what stays is sums (by bin, by class) and, per row, a confidence, an error mark,
+ * It is fed blocks of member means. It keeps sums (by bin, by class) and, per row, a confidence, an error mark,
  * label, prediction and margin ratio: never N x C. Sums run in the order of the samples, so they are the same to the
- * bit however the samples are cut into blocks. A refused block leaves the tally as it was. Figures from the sums:
- * tally_metrics.c. */
+ * bit however the samples are cut into blocks. A refused block leaves the tally unchanged. tally_metrics.c computes
+ * the figures from the sums. */
 #include "evaluate/evaluate_internal.h"
 
 enum { CONFUSION_DEFAULT_LIMIT = 1024 };
@@ -96,7 +96,7 @@ void vg_tally_free(vg_tally *t) {
     vg_base__release(t);
 }
 
-/* Moves one per-row array to room for `count` elements, of which `used` are kept. */
+/* Moves one per-row array to an allocation of `count` elements, of which `used` are kept. */
 static vg_status regrow(void *array, size_t used, size_t count, size_t size) {
     void *fresh, *old;
     memcpy(&old, array, sizeof old);
@@ -131,7 +131,7 @@ static vg_status make_room(vg_tally *t, size_t rows) {
 }
 
 /* Requests the memory of the next `rows` rows from the system at once, which is cheaper than page faults one by one. */
-static void ask_for(const vg_tally *t, size_t rows) {
+static void prefault(const vg_tally *t, size_t rows) {
     enum { WORTH = 1 << 13 }; /* rows */
     if (rows < WORTH)
         return;
@@ -146,7 +146,7 @@ static void ask_for(const vg_tally *t, size_t rows) {
 /* Means of rows that sum to 1 within 1e-3 may pass 1. */
 static inline bool outside(double p) { return !(p >= 0 && p <= 1.002); }
 
-/* The index of the first value that is no probability: NaN, negative, or above 1. SIZE_MAX when there is none. */
+/* The index of the first value that is not a probability: NaN, negative, or above 1. SIZE_MAX when there is none. */
 static size_t first_outside(const double *p, size_t count) {
     const vg_row_kernels *kernels = vg_evaluate__rows();
     for (size_t i = 0; i < count; i++) {
@@ -160,7 +160,7 @@ static size_t first_outside(const double *p, size_t count) {
     return SIZE_MAX;
 }
 
-/* Checks the whole block before any of it is counted, so that a refused block leaves the tally as it was. */
+/* Checks the whole block before any of it is counted, so that a refused block leaves the tally unchanged. */
 static vg_status check_block(const vg_tally *t, const double *mean, const double *std, const int64_t *labels,
                              size_t n) {
     size_t c_count = t->classes, bad = first_outside(mean, n * c_count);
@@ -204,9 +204,9 @@ static void count_row(vg_tally *t, size_t row, double p, bool correct, double nl
     }
 }
 
-/* Logarithms by products: multiplies p in, and returns -log of the product once in some hundred rows, when it gets
- * small or large; it then starts afresh. A product of that many factors is rounded no worse than a sum of as many
- * terms. */
+/* Sums logarithms by products: multiplies p in, and returns -log of the product once in some hundred rows, when it
+ * gets small or large, and restarts the product. A product of that many factors is rounded no worse than a sum of as
+ * many terms. */
 static inline double minus_log(double *product, double p) {
     const double least = 1e-150;
     if (p < least)
@@ -219,8 +219,8 @@ static inline double minus_log(double *product, double p) {
     return part;
 }
 
-/* Counts n samples of a multiclass block, of which the batch holds what was found. The sums are kept in local
- * variables: the compiler cannot know that the tally is not among the arrays written. */
+/* Counts n samples of a multiclass block from the results in the batch. The sums are local variables, because the
+ * compiler cannot know that the tally is not among the arrays written. */
 static void count_batch(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
     const vg_sample_batch *batch = &t->batch;
     size_t c_count = t->classes, bins = t->bins, row = t->rows;
@@ -279,7 +279,7 @@ static void count_block(vg_tally *t, const double *mean, const double *std, cons
     }
 }
 
-/* One label c of a sample: u the probability of 1. Returns whether the prediction was right. */
+/* Counts label c of a sample; u is the probability of 1. Returns whether the prediction was right. */
 static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool label) {
     size_t row = t->rows, bins = t->bins;
     double gap = u - label, true_p = label ? u : 1 - u, confidence = u > 1 - u ? u : 1 - u;
@@ -316,7 +316,7 @@ vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, cons
     VG_TRY(check_block(t, mean, std, labels, n));
     t->has_ratio = std != NULL;
     VG_TRY(make_room(t, rows));
-    ask_for(t, rows - t->rows);
+    prefault(t, rows - t->rows);
     if (!t->multilabel) {
         count_block(t, mean, std, labels, n);
         return VG_OK;

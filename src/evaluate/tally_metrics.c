@@ -50,11 +50,12 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *t) {
     }
 }
 
-/* Adaptive ECE: rows by rising confidence, cut into bins as even as can be; G(i) = sum over the first i of confidence -
- * correct, rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) - G(edge j)|. */
+/* Adaptive ECE: rows by rising confidence, cut into bins whose sizes differ by at most one. G(i) = sum over the
+ * first i of confidence - correct, with rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) -
+ * G(edge j)|. */
 typedef struct adaptive_bins {
     size_t rows, bins; /* of the whole set */
-    size_t bin;        /* now open */
+    size_t bin;        /* the open bin */
     double edge;       /* its end */
     double *gap;       /* of each, so far */
 } adaptive_bins;

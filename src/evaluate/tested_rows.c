@@ -1,12 +1,13 @@
-/* tested_rows.c - validation rows as the tests of risk selection see them: which sample each belongs to, which samples
- * are set aside to place the grid, what each point of the grid keeps, and the loss of each sample there.
+/* tested_rows.c - validation rows for the tests of risk selection: which sample each belongs to, which samples are
+ * set aside to place the grid, what each point of the grid keeps, and the loss of each sample there.
  *
- * The unit that is drawn is the sample. Its loss at a threshold is the share of errors among its rows that are kept; a
- * sample that keeps no row is not answered and has no loss. docs/evaluation.md says what risk that is the mean of. */
+ * The unit that is drawn is the sample. Its loss at a threshold is the share of errors among its rows that are kept;
+ * a sample that keeps no row is not answered and has no loss. docs/evaluation.md defines the risk that this is the
+ * mean of. */
 #include "base/random.h"
 #include "evaluate/select_internal.h"
 
-/* Numbers of samples may be missing; whether one occurs twice decides between the bounds. */
+/* Numbers of samples may be missing. Whether a sample has several rows decides which bound applies. */
 static vg_status count_samples(vg_sample_units *units) {
     uint8_t *seen;
     VG_TRY(vg_base__zalloc(&seen, units->rows, 1, "the samples of the rows"));
@@ -35,12 +36,13 @@ vg_status vg_evaluate__units_open(vg_sample_units *units, size_t rows, const vg_
         units->samples = rows / units->each;
         units->several = units->each > 1;
         if (rows % units->each)
-            return vg_base__fail(VG_ERR_ARGUMENT, "select: %zu rows are no multiple of %zu rows a sample", rows,
+            return vg_base__fail(VG_ERR_ARGUMENT, "select: %zu rows are not a multiple of %zu rows per sample", rows,
                                  units->each);
         return VG_OK;
     }
     if (o->rows_per_sample > 1)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: rows a sample and the sample of each row exclude each other");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "select: give the number of rows per sample or the sample of each row, not both");
     return count_samples(units);
 }
 
@@ -61,7 +63,7 @@ vg_status vg_evaluate__units_shuffle(vg_sample_units *units, size_t aside, uint6
     return status;
 }
 
-/* Marked samples in the first places, each part in a random order. */
+/* Puts marked samples first, each part in a random order. */
 vg_status vg_evaluate__units_mark(vg_sample_units *units, const uint8_t *marks, uint64_t seed) {
     size_t marked = 0, rest = 0;
     for (size_t i = 0; i < units->samples; i++)
@@ -86,7 +88,7 @@ void vg_evaluate__units_close(vg_sample_units *units) {
     units->place = NULL;
 }
 
-/* The first point that keeps u; grid->count when none does. */
+/* The index of the first grid point that keeps u; grid->count when none does. */
 static size_t first_keeper(const vg_threshold_grid *grid, double u) {
     size_t low = 0, high = grid->count;
     while (low < high) {

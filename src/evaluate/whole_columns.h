@@ -16,15 +16,15 @@
 
 #include "vargate/evaluate.h"
 
-/* Lists the places of `scores` that are not NULL as measures: tu au eu epce epkl epjs gmu snr, then gtu@k gau@k
+/* Lists the measures of `scores` whose pointers are not NULL: tu au eu epce epkl epjs gmu snr, then gtu@k gau@k
  * geu@k gepce@k gepkl@k gepjs@k for each k. Writes at most `capacity` to `out` (NULL: none) and returns how many
  * there are. */
 size_t vg_measures__list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count);
 
-/* What a tally holds of its rows; pointers valid until the next feed. */
+/* The description of a tally's rows; pointers are valid until the next feed. */
 vg_tally_info vg_tally__info(const vg_tally *tally);
 
-/* Bits that say which columns to keep. */
+/* Bits that select the columns to keep. */
 enum {
     VG_COLUMN_TU = 1 << 0,
     VG_COLUMN_AU = 1 << 1,
@@ -53,11 +53,11 @@ enum {
 typedef struct vg_columns vg_columns;
 vg_status vg_columns__new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which);
 void vg_columns__free(vg_columns *columns);
-/* Fills `places` with the columns from `row` on; every other place of it becomes NULL. */
+/* Sets `places` to the columns from `row` on; every other pointer of it becomes NULL. */
 void vg_columns__at(const vg_columns *columns, size_t row, vg_scores *places);
-/* vg_measures__list of the whole columns, those that take no memory left out. */
+/* vg_measures__list of the whole columns, without those that are not stored. */
 size_t vg_columns__measures(const vg_columns *columns, vg_measure *out, size_t capacity);
-/* The column of that name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
+/* The column of that name; VG_ERR_ARGUMENT, listing the columns, when there is none. */
 vg_status vg_columns__find(const vg_columns *columns, const char *name, vg_measure *out);
 
 /* vg_evaluate for all measures of the columns. */

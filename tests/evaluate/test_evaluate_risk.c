@@ -156,7 +156,7 @@ static void test_losses_by_sample(void **state) {
     assert_int_equal(vg_select_threshold(&s, &measure, errors, 3, &o), VG_ERR_ARGUMENT);
     o.sample_of_row = NULL;
     assert_int_equal(vg_select_threshold(&s, &measure, errors, 3, &o), VG_ERR_ARGUMENT);
-    assert_non_null(strstr(vg_error_message(), "3 rows are no multiple of 2"));
+    assert_non_null(strstr(vg_error_message(), "3 rows are not a multiple of 2"));
 }
 
 /* --- candidates --------------------------------------------------------------------------------------------------- */

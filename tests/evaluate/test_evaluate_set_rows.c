@@ -154,7 +154,7 @@ static void test_one_member(void **state) {
         }
 }
 
-/* A row that is no distribution is refused by name, and one within the tolerance of the scorer is taken. */
+/* A row that is not a distribution is refused by name, and one within the tolerance of the scorer is taken. */
 static void test_bad_rows(void **state) {
     static const double added[] = {0.00095, -0.00095, 0.01, NAN, -0.5, INFINITY};
     (void)state;

@@ -1,4 +1,4 @@
-/* rows_avx512.c - rows and samples with AVX-512 (F, DQ, VL, BW), eight values a vector. See evaluate_internal.h. */
+/* rows_avx512.c - rows and samples with AVX-512 (F, DQ, VL, BW), eight values per vector. See evaluate_internal.h. */
 #if defined(__x86_64__)
 #include "evaluate/evaluate_internal.h"
 #include <immintrin.h>
@@ -10,7 +10,8 @@
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
 #endif
 
-/* Values of rows 0 .. 7. Every third (one measure at three gates) by two permutations, other strides by a gather. */
+/* Values of rows 0 .. 7. A stride of 3 (one measure at three gate settings) is read by two permutations, other
+ * strides by a gather. */
 static inline __m512d every(const double *from, size_t stride, __m512i places) {
     if (stride == 1)
         return _mm512_loadu_pd(from);
@@ -22,7 +23,7 @@ static inline __m512d every(const double *from, size_t stride, __m512i places) {
     return _mm512_i64gather_pd(places, from, 8);
 }
 
-/* rows ahead that are fetched: the caches' own fetching stops at each page, of which there are many */
+/* Rows ahead that are prefetched: the hardware prefetcher stops at each page, of which there are many. */
 enum { FETCHED = 512 };
 
 static inline void fetch(const double *from, size_t stride) {
@@ -30,7 +31,7 @@ static inline void fetch(const double *from, size_t stride) {
         _mm_prefetch((const void *)((uintptr_t)from + 8 * FETCHED * stride + 64 * line), _MM_HINT_T1);
 }
 
-/* Items and buckets of n rows, a multiple of 8. Returns which lanes held a NaN. */
+/* Items and buckets of n rows, a multiple of 8. Returns the lanes that held a NaN. */
 static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows,
                       size_t first, size_t n) {
     const vg_rank_column *column = &rows->column;
@@ -87,7 +88,7 @@ static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_r
     return vg_evaluate__rows_plain.gather_rows(room, map, rows, i, last) && !nan_lanes;
 }
 
-/* Sums within quarters of 8, then over the quarters, then all that came before. */
+/* Sums within quarters of 8, then over the quarters, then the total of the previous vectors. */
 static void prefix_sums(uint16_t *cells, size_t count) {
     const __m512i last = _mm512_set1_epi16(0x0f0e), zero = _mm512_setzero_si512();
     __m512i before = zero;
@@ -130,14 +131,14 @@ static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, si
 
 static inline __mmask8 lanes(size_t left) { return (__mmask8)(left < 8 ? (1u << left) - 1 : 0xff); }
 
-/* Neighbours 0 and 1, 2 and 3, .. in order. */
+/* Sorts neighbours 0 and 1, 2 and 3, ... */
 static inline __m512i exchange(__m512i v) {
     __m512i other = _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4e);
     return _mm512_mask_max_epu64(_mm512_min_epu64(v, other), 0xaa, v, other);
 }
 
-/* Neighbours 0 and 1 of all items, then 1 and 2, then 0 and 1 once more, in one pass: three items that belong
- * together are in order then, whatever theirs was. */
+/* Sorts neighbours 0 and 1 of all items, then 1 and 2, then 0 and 1 again, in one pass: any three adjacent items
+ * that only have to change places among themselves are then in order. */
 static void settle(uint64_t *items, size_t n) {
     const __m512i most = _mm512_set1_epi64(-1);
     __m512i even = exchange(_mm512_mask_loadu_epi64(most, lanes(n), items));
@@ -173,7 +174,7 @@ static bool fix_bucket_order(uint64_t *items, size_t n, size_t most) {
     return moves <= most;
 }
 
-/* Four at a time, as many as there are partial sums; loads one by one, which a gather is no faster than. */
+/* Four at a time, as many as there are partial sums. Single loads, because a gather is not faster. */
 static uint64_t walk(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all) {
     __m256d aurc = _mm256_loadu_pd(sums), precision = _mm256_loadu_pd(sums + 4), rows = _mm256_set1_pd(all);
     __m256d errors = _mm256_setr_pd(left, left - 1, left - 2, left - 3);
@@ -194,7 +195,7 @@ static uint64_t walk(double sums[8], const uint32_t *before, size_t n, const dou
     return sum + vg_evaluate__rows_plain.walk(sums, before + i, n - i, tail, left - (double)i, all);
 }
 
-/* The first class of largest mean but for class `without` (SIZE_MAX: none). */
+/* The first class of largest mean, leaving out class `without` (SIZE_MAX: none). */
 static inline size_t largest(const double *mean, size_t classes, size_t without) {
     const __m512d none = _mm512_set1_pd(-1);
     __m512d most = none;
@@ -211,7 +212,7 @@ static inline size_t largest(const double *mean, size_t classes, size_t without)
     }
 }
 
-/* The larger and the smaller of two lanes' leaders, and of what they beat, in both lanes. */
+/* The larger and the smaller of two lanes' leaders, and of their runners-up, in both lanes. */
 #define FOLD(SHUFFLED_HIGH, SHUFFLED_LOW)                                                                              \
     do {                                                                                                               \
         __m512d other = SHUFFLED_HIGH, beaten = SHUFFLED_LOW;                                                          \
@@ -219,7 +220,7 @@ static inline size_t largest(const double *mean, size_t classes, size_t without)
         high = _mm512_max_pd(high, other);                                                                             \
     } while (0)
 
-/* The two classes of largest mean among up to 16: the two largest values go through the lanes together. */
+/* The two classes of largest mean among up to 16: the two largest values are reduced over the lanes together. */
 static inline void leaders(uint32_t *best, uint32_t *second, const double *mean, size_t classes) {
     const __m512d none = _mm512_set1_pd(-1);
     size_t more = classes > 8 ? classes - 8 : 0;
@@ -285,7 +286,7 @@ static size_t find_out_of_range(const double *values, size_t count, double most)
     return SIZE_MAX;
 }
 
-/* Eight rows at a time, one class of all of them a vector. */
+/* Eight rows at a time; a vector holds one class of all of them. */
 static void extremes(double *most, double *least, double *sum, const double *p, size_t n, size_t c) {
     const __m512i places =
         _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)c));

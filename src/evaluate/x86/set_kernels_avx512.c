@@ -1,4 +1,4 @@
-/* set_kernels_avx512.c - the values of one sample with AVX-512 (F, DQ, VL, BW), eight a vector. See set_kernels.h. */
+/* set_kernels_avx512.c - the values of one sample with AVX-512 (F, DQ, VL, BW), eight per vector. See set_kernels.h. */
 #if defined(__x86_64__)
 #include "evaluate/set_kernels.h"
 
@@ -16,10 +16,10 @@
 static inline __mmask8 lanes(size_t left) { return left < 8 ? (__mmask8)((1u << left) - 1) : (__mmask8)0xff; }
 static inline __m512d values(const double *v, __mmask8 here) { return _mm512_maskz_loadu_pd(here, v); }
 
-/* Elements ahead that are fetched: the processor's own fetching ends at each page. */
+/* Elements ahead that are prefetched: the hardware prefetcher stops at each page. */
 enum { FETCHED = 1024 };
 
-/* Whether none of the values is negative or NaN and they sum to one. Two sums, because additions take four cycles. */
+/* Whether no value is negative or NaN and they sum to one. Two sums, because an addition takes four cycles. */
 #define CHECK(LOAD, STORE)                                                                                             \
     __m512d sums[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, zero = _mm512_setzero_pd();                          \
     __mmask8 bad = 0;                                                                                                  \
@@ -64,15 +64,15 @@ static size_t top(const double *v, size_t n) {
     return 0;
 }
 
-/* Eight values in reverse, so that the first class is the highest bit of a comparison, as numpy.packbits has it; values
- * that are not there are NaN and never marked. */
+/* Eight values in reverse, so that the first class is the highest bit of a comparison, as in numpy.packbits. Values
+ * beyond the end are NaN and never marked. */
 static inline __m512d reversed(const double *v, size_t left) {
     const __m512i order = _mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     __m512d x = left >= 8 ? _mm512_loadu_pd(v) : _mm512_mask_loadu_pd(_mm512_set1_pd(NAN), lanes(left), v);
     return _mm512_permutexvar_pd(order, x);
 }
 
-/* 32 classes in reverse by eights: the score, base - v. */
+/* 32 classes, each eight in reverse: the score, base - v. */
 typedef struct quad {
     __m512d x0, x1, x2, x3;
 } quad;
@@ -115,12 +115,12 @@ static void mark_within(const vg_set_marks *to, const double *v, size_t n, doubl
     }
 }
 
-/* 16 floats, reversed by eights; those that are not there are 0. */
+/* 16 floats, each eight in reverse; those beyond the end are 0. */
 static inline __m512 turned(__m512 x) {
     return _mm512_permutexvar_ps(_mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8), x);
 }
 
-/* 32 floats of which `left` are there, one load for the check and for all alphas; returns which are negative or NaN. */
+/* 32 floats of which `left` exist, one load for the check and for all alphas; returns which are negative or NaN. */
 static inline __mmask16 mark_32(const vg_set_marks *to, const float *v, size_t c, size_t left, const float *bounds,
                                 __m512 sums[2]) {
     const uint32_t here = left < 32 ? ((uint32_t)1 << left) - 1 : UINT32_MAX;
@@ -137,7 +137,7 @@ static inline __mmask16 mark_32(const vg_set_marks *to, const float *v, size_t c
         if (left >= 32) {
             memcpy(mask, &bits, sizeof bits);
         } else {
-            size_t last = (left - 1) / 8; /* a bound of 0 marks what is not there */
+            size_t last = (left - 1) / 8; /* a bound of 0 would mark values beyond the end */
             bits &= (uint32_t)((uint64_t)1 << 8 * (last + 1)) - 1;
             if (left % 8)
                 bits &= ~((uint32_t)(0xffu >> left % 8) << 8 * last);
@@ -211,7 +211,7 @@ static void order(double *out, double *v, size_t n) {
             place += (size_t)_mm_popcnt_u32(_mm512_cmp_pd_mask(_mm512_loadu_pd(v + j), own, _CMP_GT_OQ));
         out[place] = v[i];
     }
-    for (size_t i = 1; i < n; i++) /* equal values share their first place */
+    for (size_t i = 1; i < n; i++) /* equal values share their first rank */
         out[i] = out[i] < 0 ? out[i - 1] : out[i];
 }
 
