@@ -135,7 +135,7 @@ typedef struct file_list {
     bool several; /* several names or a pattern were given: JSON is a list, whatever a pattern matches */
 } file_list;
 
-/* Names as they are given; one with * ? or [ that is no file is replaced by those it matches, in their order. Returns
+/* Names as they are given; one with * ? or [ that is not a file is replaced by its matches, in their order. Returns
  * an exit code; freed with file_list_free in any case. */
 int file_list_open(file_list *list, const option_files *files);
 void file_list_free(file_list *list);

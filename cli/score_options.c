@@ -23,7 +23,7 @@ const option_entry score_option_entries[] = {
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL,
      "the file holds logits (known by itself for arrays named Z or logits)", 0, 0},
     {"calibration-map", 0, OPTION_TEXT, PLACE(input.temperature), "T|FILE", NULL,
-     "a file from 'vargate calibrate', or T that logits are divided by: a number, a comma list with one a member", 0,
+     "a file from 'vargate calibrate', or T that logits are divided by: a number, a comma list with one per member", 0,
      0},
     {"temperature", 0, OPTION_TEXT, PLACE(input.temperature), "T|FILE", NULL, "the same, under its older name", 0, 0},
     {"multilabel", 0, OPTION_FLAG, PLACE(multilabel), NULL, NULL, "every class is a yes/no label of its own", 0, 0},
@@ -64,8 +64,8 @@ const option_entry score_option_entries[] = {
     {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
      "of predictions on standard input, PRED = - (default: a binary one, known by its content)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(input.key), "NAME", NULL,
-     "array to take from the file (default: P, Q or Z, or the only one that fits); A,B,... or PREFIX*: one a member", 0,
-     0},
+     "array to take from the file (default: P, Q or Z, or the only one that fits); A,B,... or PREFIX*: one per member",
+     0, 0},
     {"threads", 't', OPTION_UNSIGNED, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it",
      0, 1024},
 };
@@ -104,7 +104,7 @@ static int parse_ignore(score_request *out, const score_options *options) {
     if (!options->ignore)
         return CLI_OK;
     out->ignore = strtoll(options->ignore, &end, 10);
-    return *options->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is no whole number", options->ignore);
+    return *options->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is not a whole number", options->ignore);
 }
 
 int score_options_check(const void *options, const option_files *files) {

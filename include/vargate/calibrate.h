@@ -76,9 +76,9 @@ typedef struct vg_calibrate_options {
     vg_progress_fn progress; /* done: sweeps over the data so far; total: the most there can be */
     void *progress_context;
     vg_calibration_method method;
-    /* 1: one map, of the mean over members, in place of one a member. Members follow: of all members whose mean is the
-     * mapped mean, those nearest to the old ones (least Kullback-Leibler divergence), by iterative proportional
-     * fitting. Excludes `shared`, which fits one map to the rows of all members. */
+    /* 1: one map, of the mean over members, instead of one per member. Members are then replaced by the nearest ones
+     * (least Kullback-Leibler divergence) whose mean is the mapped mean, by iterative proportional fitting. Excludes
+     * `shared`, which fits one map to the rows of all members. */
     int mean;
     int probabilities; /* 1: the input holds probabilities. A temperature then needs `mean` */
     unsigned map_bins; /* histogram: bins of a class, 1 .. 10,000 */
@@ -217,7 +217,7 @@ VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn bl
 typedef struct vg_fit_k_options {
     size_t struct_size;        /* sizeof(vg_fit_k_options), set by VG_FIT_K_OPTIONS_INIT */
     int logits;                /* the input holds logits, not probabilities */
-    const double *temperature; /* logits are divided by it: one value, or one a member; NULL: none */
+    const double *temperature; /* logits are divided by it: one value, or one per member; NULL: none */
     size_t temperature_count;
     double k_min, k_max;     /* k stays between them; a k at a bound is counted in the result */
     double tolerance;        /* largest derivative of the loss in a variable at the answer */

@@ -139,7 +139,8 @@ typedef struct vg_score_options {
     double eps;
     const double *k; /* the K gate settings, > 0; NULL: 1, 2, 3. Borrowed until the scorer is freed */
     size_t k_count;
-    const double *temperature; /* logits are divided by it: one value, or one a member; NULL: none. Borrowed likewise */
+    const double
+        *temperature; /* logits are divided by it: one value, or one per member; NULL: none. Borrowed likewise */
     size_t temperature_count;
     unsigned threads; /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress;

@@ -48,7 +48,7 @@ VG_API vg_status vg_calibration_map_load(vg_calibration_map **out, const char *s
 /* What a map makes of predictions (N, M, C), probabilities as out[n][m][c]. logits: what the predictions are.
  * low, high: NULL or [n][c] of a venn-abers map of the mean or of one member: the probabilities p0 and p1 of each
  * class, not divided by their sum. threads 0: one per core. VG_ERR_DATA where members, classes or what the predictions
- * are do not fit the map, and for the first row that is no distribution, or not finite. Any thread may call it. */
+ * are do not fit the map, and for the first row that is not a distribution, or not finite. Any thread may call it. */
 VG_API vg_status vg_calibration_map_apply(double *out, double *low, double *high, const vg_calibration_map *map,
                                           const vg_predictions *predictions, int logits, unsigned threads);
 

@@ -139,7 +139,8 @@ typedef struct vg_input_options {
     const char *labels;                /* file with the labels; NULL: those stored beside the predictions */
     const char *labels_key;            /* their array, column or field; NULL: by the usual names */
     int labels_from;                   /* the number that labels have for the first class, 0 or 1 */
-    const char *temperature; /* logits are divided by it: a number, numbers separated by commas with one a member, or a
+    const char
+        *temperature; /* logits are divided by it: a number, numbers separated by commas with one per member, or a
                                 file of temperatures; NULL: none */
     vg_field_set fields;     /* what to compute; 0: everything */
     const vg_score_options *scoring; /* conventions, gate settings, task, threads, device; NULL: the defaults. Its

@@ -53,7 +53,7 @@ def test_names(tmp_path: Path) -> None:
         vargate.load(tmp_path / "a.csv", "predictions", label="species")
     with pytest.raises(OSError, match="nothing"):
         vargate.load(tmp_path / "nothing.csv", "predictions")
-    with pytest.raises(ValueError, match="'X' is no axis"):
+    with pytest.raises(ValueError, match="'X' is not an axis"):
         vargate.load(tmp_path / "a.csv", "predictions", axes="NXC")
 
 

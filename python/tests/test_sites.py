@@ -101,7 +101,7 @@ def test_files(p: np.ndarray[Any, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("axes", "says"),
     [
-        ("NMXHW", "'X' is no axis"),
+        ("NMXHW", "'X' is not an axis"),
         ("NMCHH", "H is there twice"),
         ("NCHW", "names 4, but the array has 5 .*what fits: NMCHW, MNCHW or NCHWM"),
         (None, "has 5 axes, expected 3 .* name the axes: axes='NMCHW'"),

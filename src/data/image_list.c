@@ -199,7 +199,7 @@ void vg_image_list__left_out(char *out, size_t room, const vg_image_list *list, 
         {"file of another format than JPEG, PNG and WebP is", "files of other formats than JPEG, PNG and WebP are"},
         {"folder inside the folder of a class is", "folders inside the folders of classes are"},
         {"image beside the folders of the classes is", "images beside the folders of the classes are"},
-        {"folder without images is no class and is", "folders without images are no classes and are"}};
+        {"folder without images is not a class and is", "folders without images are not classes and are"}};
     size_t count = list->left[kind].count;
     out[0] = 0;
     if (count > 0)

@@ -75,7 +75,7 @@ typedef struct gathering {
     vg_dataset *to;
     const vg_dataset *from;
     const size_t *indices;
-    vg_image_scratch *scratch; /* one a worker */
+    vg_image_scratch *scratch; /* one per worker */
 } gathering;
 
 static vg_status gather_one(void *context, size_t i, unsigned worker) {

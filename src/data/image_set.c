@@ -54,7 +54,7 @@ typedef struct image_work {
     size_t height, width;
     vg_image_header *headers;  /* of the survey: one a file; NULL: there was none */
     char **problems;           /* of skip_corrupt: why a file is left out, or NULL */
-    vg_image_scratch *scratch; /* one a worker */
+    vg_image_scratch *scratch; /* one per worker */
     uint8_t *pixels;           /* count * C * H * W: decode to; NULL: to `spare` */
     uint8_t **spare;           /* one image a worker */
     vg_pool *pool;

@@ -149,7 +149,7 @@ typedef struct text_array {
     vg_strings strings;
 } text_array;
 
-/* Padding with spaces is no part of a text. */
+/* Padding with spaces is not part of a text. */
 static void cut_spaces(char *text) {
     size_t length = strlen(text);
     while (length > 0 && text[length - 1] == ' ')

@@ -210,7 +210,7 @@ vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t see
 typedef struct byte_counts {
     const vg_dataset *set;
     const size_t *indices;
-    uint64_t (*histograms)[VG_MAX_CHANNELS][256]; /* one a worker */
+    uint64_t (*histograms)[VG_MAX_CHANNELS][256]; /* one per worker */
     vg_image_scratch *scratch;
     uint8_t **images; /* C * H * W a worker, where images are decoded */
 } byte_counts;

@@ -40,10 +40,11 @@ static vg_status place_letters(size_t place[AXIS_COUNT], const char *axes, size_
     for (size_t i = 0; axes[i]; i++) {
         const char *found = strchr(letters, axes[i]);
         if (!found)
-            return vg_base__fail(VG_ERR_ARGUMENT,
-                                 "axes '%.16s': '%c' is no axis; use N samples, M members, C classes and, of images "
-                                 "and volumes, H W D, each once, in any order",
-                                 axes, axes[i]);
+            return vg_base__fail(
+                VG_ERR_ARGUMENT,
+                "axes '%.16s': '%c' is not an axis; use N samples, M members, C classes and, of images "
+                "and volumes, H W D, each once, in any order",
+                axes, axes[i]);
         if (place[found - letters] != SIZE_MAX)
             return vg_base__fail(VG_ERR_ARGUMENT, "axes '%.16s': %c is there twice", axes, axes[i]);
         place[found - letters] = i;

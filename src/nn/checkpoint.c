@@ -302,11 +302,11 @@ static vg_status names_from_text(char **names, const char *path, const char *tex
     json_t *list = json_loads(text, 0, NULL);
     vg_status status = json_is_array(list) && json_array_size(list) == classes
                            ? VG_OK
-                           : vg_base__fail(VG_ERR_FORMAT, "%s: its class names are no list of %zu", path, classes);
+                           : vg_base__fail(VG_ERR_FORMAT, "%s: its class names are not a list of %zu", path, classes);
     for (size_t i = 0; i < classes && status == VG_OK; i++) {
         const char *name = json_string_value(json_array_get(list, i));
         status = name ? vg_base__strdup(&names[i], name)
-                      : vg_base__fail(VG_ERR_FORMAT, "%s: the name of class %zu is no text", path, i);
+                      : vg_base__fail(VG_ERR_FORMAT, "%s: the name of class %zu is not a text", path, i);
     }
     json_decref(list);
     return status;

@@ -17,7 +17,7 @@
 
 typedef struct decide_work {
     const vg_policy *policy;
-    vg_site_images *images; /* count 0: the samples are no sites */
+    vg_site_images *images; /* count 0: the samples are not sites */
     vg_site_maps maps;
     vg_score_input in;
     vg_column_store store;

@@ -182,7 +182,7 @@ void vg_policy__show(vg_policy_data *policy) {
     policy->shown.certainty = candidate->certainty;
     policy->shown.k = candidate->k;
     policy->shown.threshold = candidate->threshold;
-    bool numbers = candidate->calibrated && *policy->temperature != '{'; /* else a map, which is no text to show */
+    bool numbers = candidate->calibrated && *policy->temperature != '{'; /* else a map, which is not a text to show */
     policy->shown.temperature = numbers ? policy->temperature : NULL;
     vg_decide__name(policy->shown.name, candidate);
     vg_decide__text(policy->shown.text, candidate);

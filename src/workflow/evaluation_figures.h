@@ -20,7 +20,7 @@ vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluati
 /* The rows and columns of that table that a first look needs. It borrows the table's names. */
 vg_status vg_evaluation__brief_table(vg_figure_table **out, const vg_figure_table *measures, const vg_evaluation *e);
 
-/* Which calibrator the predictions support, as one more finding. The input has labels, one a sample. */
+/* Which calibrator the predictions support, as one more finding. The input has labels, one per sample. */
 vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_score_input *in);
 /* Whether a finding chooses something: a measure, a k, a calibrator. */
 bool vg_evaluation__is_advice(const vg_finding *finding);

@@ -231,7 +231,7 @@ static void put_whole(json_t *out, const vg_evaluation *e, const vg_figure_table
     vg_json__put_count(out, "mce_rows", e->calibration.mce_rows);
     vg_json__put_count(out, "errors", e->errors);
     if (e->resamples) {
-        vg_json__put(out, "intervals", intervals); /* notes that there is no object where memory ran out */
+        vg_json__put(out, "intervals", intervals); /* notes that there is not an object where memory ran out */
         vg_json__put_count(out, "bootstrap", e->resamples);
         vg_json__put_number(out, "confidence", e->confidence);
         vg_json__put_count(out, "seed", e->seed);

@@ -20,7 +20,7 @@ typedef struct vg_score_task {
     vg_score_tally tally;
     vg_score_summary summary; /* the scorer's, set before the task ends */
     vg_score_writer file;
-    vg_site_images images; /* count 0: the samples are no sites */
+    vg_site_images images; /* count 0: the samples are not sites */
 } vg_score_task;
 
 /* Opens the output beside its name and makes room for the scores. `in` and what `own` names are borrowed until the task

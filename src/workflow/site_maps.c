@@ -74,10 +74,11 @@ vg_status vg_site_maps__check(const vg_site_maps *maps, const vg_score_input *in
         closedir(folder);
     if (entries == 0 || maps->force || is_ours(maps->folder))
         return VG_OK;
-    return vg_base__fail(VG_ERR_ARGUMENT,
-                         "%s: holds files and is no folder of maps that vargate wrote; choose another, or use it with "
-                         "--force",
-                         maps->folder);
+    return vg_base__fail(
+        VG_ERR_ARGUMENT,
+        "%s: holds files and is not a folder of maps that vargate wrote; choose another, or use it with "
+        "--force",
+        maps->folder);
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */

@@ -270,7 +270,7 @@ static bool take_rows(vg_stream_line *line, const json_t *rows, const char *key)
     return true;
 }
 
-/* The answers of a language model, one a member. */
+/* The answers of a language model, one per member. */
 static bool take_answers(vg_stream_line *line, const json_t *object) {
     char why[160] = "";
     vg_answers__clear(&line->answers);

@@ -26,7 +26,7 @@ typedef struct vg_training_watch {
     char what[112]; /* "epoch 3/20  loss 0.1234" */
 } vg_training_watch;
 
-/* networks: 1 for a run that is no deep ensemble. */
+/* networks: 1 for a run that is not a deep ensemble. */
 void vg_training_crew__begin(vg_training_crew *crew, const vg_train_recipe_options *options, size_t networks);
 void vg_training_crew__end(vg_training_crew *crew);
 /* Asks all trainings to write a checkpoint and to stop. */

@@ -192,8 +192,8 @@ static void refuse(const char *axes, size_t rank, const char *says) {
 
 static void refusals(void **state) {
     (void)state;
-    refuse("NMXHW", 5, "'X' is no axis; use N samples, M members, C classes and, of images and volumes, H W D");
-    refuse("nmc", 3, "'n' is no axis");
+    refuse("NMXHW", 5, "'X' is not an axis; use N samples, M members, C classes and, of images and volumes, H W D");
+    refuse("nmc", 3, "'n' is not an axis");
     refuse("NMCNW", 5, "N is there twice");
     refuse("NMC", 5, "names 3, but the array has 5 (20, 5, 19, 256, 256); what fits: NMCHW, MNCHW or NCHWM");
     refuse("NMCHW", 4, "names 5, but the array has 4 (20, 5, 19, 256); what fits: NCHW (one member) or MCHW");
