@@ -115,7 +115,7 @@ static const char head[] =
     "<meta name=\"generator\" content=\"vargate\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<meta http-equiv=\"Content-Security-Policy\"\n"
-    "  content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+    "  content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
     "<title>The paper's table, reproduced</title>\n<style>\n"
     ":root { color-scheme: light dark; --line: #c9d0d8; --good: #0b6e4f; --bad: #b3401b; }\n"
     "@media (prefers-color-scheme: dark) { :root { --line: #3a434e; --good: #58c99b; --bad: #ff9a76; } }\n"

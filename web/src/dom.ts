@@ -6,6 +6,8 @@ function fill(element: Element, props: Props, children: Child[]): void {
   for (const [key, value] of Object.entries(props)) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value as EventListener);
+    // The page's policy refuses the attribute.
+    else if (key === "style") (element as HTMLElement).style.cssText = String(value);
     else element.setAttribute(key, value === true ? "" : String(value));
   }
   for (const child of children) {
