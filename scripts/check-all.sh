@@ -1,8 +1,8 @@
 #!/bin/sh
 # check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and
-# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without oneDNN and
-# without each optional folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of
-# it, then says what failed.
+# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, RANDOM_CASES
+# (10,000,000) random problems against the properties of the measures, without oneDNN and without each optional folder
+# of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of it, then says what failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-2} failed='' seconds=${FUZZ_SECONDS:-20}
@@ -60,6 +60,8 @@ for tier in portable neon avx2 avx512; do # those that this machine can run; the
     *"($tier)") step "tier-$tier" tier $tier ;;
     esac
 done
+step random build/check-gcc/tests/test_measures_random --cases "${RANDOM_CASES:-10000000}" --jobs "$jobs" \
+    --reference 256
 step own-products own_products
 step aarch64 aarch64
 step deb packages

@@ -60,7 +60,7 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
     s->k = given ? o->k_count : sizeof default_gates / sizeof *default_gates;
     VG_TRY(vg_base__alloc(&s->gates, s->k, sizeof *s->gates, "gate settings"));
     for (size_t i = 0; i < s->k; i++) {
-        s->gates[i] = k[i];
+        s->gates[i] = fmin(k[i], VG_SCORE_K_MOST);
         if (k[i] > s->gates[s->widest])
             s->widest = i;
     }
@@ -72,7 +72,7 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
     if (o->logits && o->temperature) {
         VG_TRY(vg_base__alloc(&s->inverse_temperature, s->m, sizeof *s->inverse_temperature, "temperatures"));
         for (size_t i = 0; i < s->m; i++)
-            s->inverse_temperature[i] = 1 / o->temperature[o->temperature_count == 1 ? 0 : i];
+            s->inverse_temperature[i] = fmin(1 / o->temperature[o->temperature_count == 1 ? 0 : i], 1e300);
     }
     return VG_OK;
 }

@@ -34,4 +34,7 @@ vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *b
  * of EPJS scales all members by the smallest normaliser, and would lose digits. */
 bool vg_measures__wide_gates(const vg_score_options *options);
 
+/* A larger k counts as this one: the measures have settled long before, and beyond it p Gamma underflows in float. */
+#define VG_SCORE_K_MOST 1e15
+
 #endif

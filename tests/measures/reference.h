@@ -297,6 +297,7 @@ static inline ref_basic ref_measure(const ref_members *r, const vg_score_options
 
 /* k of class i (multilabel: of the label). */
 static inline ref_real ref_k(double k, const vg_score_options *o, size_t i, size_t label) {
+    k = k < 1e15 ? k : 1e15; /* by definition (docs/measures.md) */
     return !o->class_k ? (ref_real)k : (ref_real)k * o->class_k[o->task == VG_TASK_MULTICLASS ? i : label];
 }
 

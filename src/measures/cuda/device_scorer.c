@@ -7,6 +7,7 @@
 
 #include "base/cuda/cuda_reason.h"
 #include "measures/cuda/device_scorer.h"
+#include "measures/scorer.h"
 
 enum { CHUNK_INPUT = 48 << 20, CHUNK_RESULTS = 32 << 20, CHUNK_SAMPLES = 1 << 18, WORK_BYTES = 512 << 20 };
 
@@ -37,7 +38,8 @@ static vg_status copy_options(vg_device_scorer *s, const vg_score_options *o) {
     s->options.device = VG_SCORE_ON_CPU; /* they also make the scorers of device_host.c */
     s->k = given ? o->k_count : 3;
     VG_TRY(vg_base__alloc(&s->gates, s->k, sizeof *s->gates, "gate settings"));
-    memcpy(s->gates, k, s->k * sizeof *k);
+    for (size_t i = 0; i < s->k; i++)
+        s->gates[i] = k[i] < VG_SCORE_K_MOST ? k[i] : VG_SCORE_K_MOST;
     s->options.k = s->gates;
     s->options.k_count = s->k;
     for (size_t i = 1; i < s->k; i++)

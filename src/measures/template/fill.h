@@ -280,21 +280,21 @@ static vl softmax_rows(tile *t) {
     for (size_t m = 0; m < t->M; m++) {
         vd *row = t->p + m * t->C, *log = t->log + m * t->C;
         double inverse = t->job->inverse_temperature ? t->job->inverse_temperature[m] : 1.0;
-        vd top = row[0] * inverse;
+        vd top = row[0];
         for (size_t c = 0; c < t->C; c++) {
-            log[c] = row[c] * inverse;
             bad |= ~(vd_abs(row[c]) < (double)INFINITY);
-            top = vd_max(log[c], top);
+            top = vd_max(row[c], top);
         }
         vd sum = {0};
         for (size_t c = 0; c < t->C; c++) {
-            row[c] = vm_exp(log[c] - top);
+            log[c] = below_top(row[c], top, inverse);
+            row[c] = vm_exp(log[c]);
             sum += row[c];
         }
         vd inverse_sum = 1.0 / sum, offset = vm_log(sum);
-        t->total_lse += top + offset;
+        t->total_lse += top * inverse + offset;
         for (size_t c = 0; c < t->C; c++) {
-            log[c] = (log[c] - top) - offset;
+            log[c] -= offset;
             row[c] *= inverse_sum;
         }
     }

@@ -50,7 +50,7 @@ typedef struct P(panel) {
     double *ztotal;                       /* [K][M] across: zsum of the blocks before */
     double *kept_tu;                      /* [1 + K] TU of a lane's sets, handed to a panel that corrects it */
     const double *given_tu;               /* a correcting panel: TU to use; else NULL */
-    double *top, *offset;                 /* [M] logits across: a row's largest logit over T, and logsumexp minus it */
+    double *top, *offset;                 /* [M] logits across: a row's largest logit, and logsumexp minus it over T */
     P(acc) * zbar, *inverse_zbar, *psi_z; /* [K] */
     vr *over_low, *inverse_real;          /* [K] the smallest over; 1/Zbar */
     vr *zbar_part;                        /* [K] of the latest columns */

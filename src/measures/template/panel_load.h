@@ -78,7 +78,7 @@ INLINE double P(inverse_temperature)(const P(panel) * t, size_t m) {
     return t->job->inverse_temperature ? t->job->inverse_temperature[m] : 1.0;
 }
 
-/* Largest logit over T and logsumexp of every row of an across panel. Returns whether all are finite. */
+/* Largest logit and logsumexp of every row of an across panel. Returns whether all are finite. */
 static bool P(row_totals)(P(panel) * t) {
     vri bad = {0};
     for (size_t m = 0; m < t->M; m++) {
@@ -87,22 +87,22 @@ static bool P(row_totals)(P(panel) * t) {
         for (size_t j = 0; j < t->J; j++) {
             vr v = P(fetch)(t, m, j);
             bad |= ~(vd_abs(v) < (double)INFINITY);
-            most = vr_max(P(choose)(P(exists)(t, j), v * inverse, vr_set(-INFINITY)), most);
+            most = vr_max(P(choose)(P(exists)(t, j), v, vr_set(-INFINITY)), most);
         }
         for (int i = 0; i < PANEL_LANES; i++)
             top = most[i] > top ? most[i] : top;
         for (size_t j = 0; j < t->J; j++)
-            sum += P(choose)(P(exists)(t, j), vm_exp(P(fetch)(t, m, j) * inverse - top), vr_set(0));
+            sum += P(choose)(P(exists)(t, j), vm_exp(below_top(P(fetch)(t, m, j), vr_set(top), inverse)), vr_set(0));
         t->top[m] = top;
         t->offset[m] = log(P(across_sum)(sum));
-        t->total_lse += t->top[m] + t->offset[m];
+        t->total_lse += top * inverse + t->offset[m];
     }
     return !vri_any(bad);
 }
 
 /* Column j of member m of an across panel: log p from a logit. */
 INLINE vr P(fetch_log)(const P(panel) * t, size_t m, size_t j) {
-    vr v = (P(fetch)(t, m, j) * P(inverse_temperature)(t, m) - t->top[m]) - t->offset[m];
+    vr v = below_top(P(fetch)(t, m, j), vr_set(t->top[m]), P(inverse_temperature)(t, m)) - t->offset[m];
     return P(choose)(P(exists)(t, j), v, vr_set(0));
 }
 
@@ -112,20 +112,20 @@ static bool P(softmax)(P(panel) * t) {
     for (size_t m = 0; m < t->M; m++) {
         vr *x = t->x + m * t->block, *log = t->log + m * t->block;
         double inverse = P(inverse_temperature)(t, m);
-        vr top = x[0] * inverse, sum = vr_set(0);
+        vr top = x[0], sum = vr_set(0);
         for (size_t j = 0; j < t->J; j++) {
-            log[j] = x[j] * inverse;
             bad |= ~(vd_abs(x[j]) < (double)INFINITY);
-            top = vr_max(log[j], top);
+            top = vr_max(x[j], top);
         }
         for (size_t j = 0; j < t->J; j++) {
-            x[j] = vm_exp(log[j] - top);
+            log[j] = below_top(x[j], top, inverse);
+            x[j] = vm_exp(log[j]);
             sum += x[j];
         }
         vr inverse_sum = 1.0 / sum, offset = vm_log(sum);
-        t->total_lse += top + offset;
+        t->total_lse += top * inverse + offset;
         for (size_t j = 0; j < t->J; j++) {
-            log[j] = (log[j] - top) - offset;
+            log[j] -= offset;
             x[j] *= inverse_sum;
         }
     }

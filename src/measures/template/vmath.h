@@ -35,6 +35,10 @@ INLINE vd vm_log(vd y) {
     return e * VG_LN2 + (f - vm_psi(f));
 }
 
+/* (z - top) / T for z <= top: the difference first, which is exact where it counts, however large the logits are; kept
+ * finite where it overflows. */
+INLINE vd below_top(vd z, vd top, double inverse) { return vd_max((z - top) * inverse, vd_set(-1e300)); }
+
 /* For y = 1 + r > 0, both given because each is exact where the other is not: lambda = log y, psi = r - lambda >= 0,
  * phi = y lambda - r >= 0. */
 INLINE void vm_bregman(vd y, vd r, vd *lambda, vd *psi, vd *phi) {
