@@ -9,25 +9,25 @@
 
 static json_t *figures(const vg_k_figures *f, bool *ok) {
     json_t *out = json_object();
-    put(out, "nll", real(f->nll), ok);
-    put(out, "ece", real(f->ece), ok);
-    put(out, "accuracy", real(f->accuracy), ok);
+    vg_base__json_put(out, "nll", real(f->nll), ok);
+    vg_base__json_put(out, "ece", real(f->ece), ok);
+    vg_base__json_put(out, "accuracy", real(f->accuracy), ok);
     return out;
 }
 
 static json_t *solution(const vg_k_solution *s, bool held_out, bool *ok) {
     json_t *out = json_object();
-    put(out, "after", figures(&s->after, ok), ok);
+    vg_base__json_put(out, "after", figures(&s->after, ok), ok);
     if (held_out) {
-        put(out, "held_out", figures(&s->held_out, ok), ok);
-        put(out, "nll_change", real(s->nll_change), ok);
-        put(out, "nll_change_interval", json_pack("[o, o]", real(s->nll_low), real(s->nll_high)), ok);
+        vg_base__json_put(out, "held_out", figures(&s->held_out, ok), ok);
+        vg_base__json_put(out, "nll_change", real(s->nll_change), ok);
+        vg_base__json_put(out, "nll_change_interval", json_pack("[o, o]", real(s->nll_low), real(s->nll_high)), ok);
     }
-    put(out, "converged", json_boolean(s->converged), ok);
-    put(out, "gradient", real(s->gradient), ok);
-    put(out, "iterations", json_integer(s->iterations), ok);
-    put(out, "at_min", json_integer((json_int_t)s->at_min), ok);
-    put(out, "at_max", json_integer((json_int_t)s->at_max), ok);
+    vg_base__json_put(out, "converged", json_boolean(s->converged), ok);
+    vg_base__json_put(out, "gradient", real(s->gradient), ok);
+    vg_base__json_put(out, "iterations", json_integer(s->iterations), ok);
+    vg_base__json_put(out, "at_min", json_integer((json_int_t)s->at_min), ok);
+    vg_base__json_put(out, "at_max", json_integer((json_int_t)s->at_max), ok);
     return out;
 }
 
@@ -36,24 +36,24 @@ static json_t *document(const vg_k_fit *f, bool one, bool *ok) {
     for (size_t c = 0; c < (one ? 1 : f->classes); c++)
         *ok &= json_array_append_new(k, real(one ? f->k_one : f->k[c])) == 0;
     bool held_out = !isnan(f->one.nll_change);
-    put(root, "schema", json_string("vargate/1"), ok);
-    put(root, "command", json_string("fit-k"), ok);
-    put(root, "k", k, ok);
-    put(root, "k_one", real(f->k_one), ok);
-    put(root, "samples", json_integer((json_int_t)f->samples), ok);
-    put(root, "members", json_integer((json_int_t)f->members), ok);
-    put(root, "classes", json_integer((json_int_t)f->classes), ok);
-    put(root, "k_min", real(f->k_min), ok);
-    put(root, "k_max", real(f->k_max), ok);
-    put(root, "bins", json_integer(f->bins), ok);
-    put(root, "folds", json_integer(held_out ? f->folds : 0), ok);
-    put(root, "before", figures(&f->before, ok), ok);
-    put(root, "by_class", solution(&f->by_class, held_out, ok), ok);
-    put(root, "one", solution(&f->one, held_out, ok), ok);
-    put(root, "supported", json_string(f->supported), ok);
-    put(root, "text", json_string(f->text), ok);
+    vg_base__json_put(root, "schema", json_string("vargate/1"), ok);
+    vg_base__json_put(root, "command", json_string("fit-k"), ok);
+    vg_base__json_put(root, "k", k, ok);
+    vg_base__json_put(root, "k_one", real(f->k_one), ok);
+    vg_base__json_put(root, "samples", json_integer((json_int_t)f->samples), ok);
+    vg_base__json_put(root, "members", json_integer((json_int_t)f->members), ok);
+    vg_base__json_put(root, "classes", json_integer((json_int_t)f->classes), ok);
+    vg_base__json_put(root, "k_min", real(f->k_min), ok);
+    vg_base__json_put(root, "k_max", real(f->k_max), ok);
+    vg_base__json_put(root, "bins", json_integer(f->bins), ok);
+    vg_base__json_put(root, "folds", json_integer(held_out ? f->folds : 0), ok);
+    vg_base__json_put(root, "before", figures(&f->before, ok), ok);
+    vg_base__json_put(root, "by_class", solution(&f->by_class, held_out, ok), ok);
+    vg_base__json_put(root, "one", solution(&f->one, held_out, ok), ok);
+    vg_base__json_put(root, "supported", json_string(f->supported), ok);
+    vg_base__json_put(root, "text", json_string(f->text), ok);
     if (f->warning[0] != '\0')
-        put(root, "warning", json_string(f->warning), ok);
+        vg_base__json_put(root, "warning", json_string(f->warning), ok);
     return root;
 }
 

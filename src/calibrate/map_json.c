@@ -20,20 +20,20 @@ static json_t *linear_object(const vg_calibration_map *map, const double *linear
     size_t c = map->classes;
     double *row = NULL;
     if (map->method != VG_CALIBRATE_DIRICHLET) {
-        put(object, "scale", reals(linear, map->method == VG_CALIBRATE_TEMPERATURE ? 1 : c, ok), ok);
+        vg_base__json_put(object, "scale", reals(linear, map->method == VG_CALIBRATE_TEMPERATURE ? 1 : c, ok), ok);
         json_decref(rows);
     } else {
         *ok &= vg_base__alloc(&row, c, sizeof *row, "a row of weights") == VG_OK;
         for (size_t i = 0; *ok && i < c; i++) {
             for (size_t j = 0; j < c; j++)
                 row[j] = linear[j * c + i];
-            add(rows, reals(row, c, ok), ok);
+            vg_base__json_add(rows, reals(row, c, ok), ok);
         }
         vg_base__release(row);
-        put(object, "weights", rows, ok);
+        vg_base__json_put(object, "weights", rows, ok);
     }
     if (map->method != VG_CALIBRATE_TEMPERATURE)
-        put(object, "bias", reals(linear + map->width - c, c, ok), ok);
+        vg_base__json_put(object, "bias", reals(linear + map->width - c, c, ok), ok);
     return object;
 }
 
@@ -45,44 +45,45 @@ static json_t *curves_object(const vg_calibration_map *map, size_t which, bool *
         size_t at = map->at[which * map->classes + c], end = map->at[which * map->classes + c + 1];
         json_t *curve = json_object();
         for (size_t i = 0; keys[i]; i++)
-            put(curve, keys[i], reals(values[i] + at, end - at, ok), ok);
-        add(classes, curve, ok);
+            vg_base__json_put(curve, keys[i], reals(values[i] + at, end - at, ok), ok);
+        vg_base__json_add(classes, curve, ok);
     }
-    put(object, "classes", classes, ok);
+    vg_base__json_put(object, "classes", classes, ok);
     return object;
 }
 
 void vg_calibration_map__put(json_t *root, const vg_calibration_map *map, bool *ok) {
     json_t *maps = json_array();
     for (size_t i = 0; i < map->count; i++)
-        add(maps,
-            vg_calibration_method__linear(map->method) ? linear_object(map, map->linear + i * map->width, ok)
-                                                       : curves_object(map, i, ok),
-            ok);
-    put(root, "input", json_string(map->probabilities ? "probabilities" : "logits"), ok);
-    put(root, "mean", json_boolean(map->mean), ok);
-    put(root, "maps", maps, ok);
+        vg_base__json_add(maps,
+                          vg_calibration_method__linear(map->method)
+                              ? linear_object(map, map->linear + i * map->width, ok)
+                              : curves_object(map, i, ok),
+                          ok);
+    vg_base__json_put(root, "input", json_string(map->probabilities ? "probabilities" : "logits"), ok);
+    vg_base__json_put(root, "mean", json_boolean(map->mean), ok);
+    vg_base__json_put(root, "maps", maps, ok);
 }
 
 void vg_calibration_map__put_fits(json_t *root, const vg_map_fit *fits, size_t count, bool *ok) {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
         json_t *fit = json_object();
-        put(fit, "loss", real(fits[i].loss), ok);
-        put(fit, "gradient", real(fits[i].gradient), ok);
-        put(fit, "iterations", json_integer(fits[i].iterations), ok);
-        put(fit, "converged", json_boolean(fits[i].converged), ok);
-        add(array, fit, ok);
+        vg_base__json_put(fit, "loss", real(fits[i].loss), ok);
+        vg_base__json_put(fit, "gradient", real(fits[i].gradient), ok);
+        vg_base__json_put(fit, "iterations", json_integer(fits[i].iterations), ok);
+        vg_base__json_put(fit, "converged", json_boolean(fits[i].converged), ok);
+        vg_base__json_add(array, fit, ok);
     }
-    put(root, "fits", array, ok);
+    vg_base__json_put(root, "fits", array, ok);
 }
 
 vg_status vg_calibration_map__text(char **out, const vg_calibration_map *map) {
     bool ok = true;
     json_t *root = json_object();
-    put(root, "method", json_string(vg_calibration_method__name(map->method)), &ok);
-    put(root, "members", json_integer((json_int_t)map->members), &ok);
-    put(root, "classes", json_integer((json_int_t)map->classes), &ok);
+    vg_base__json_put(root, "method", json_string(vg_calibration_method__name(map->method)), &ok);
+    vg_base__json_put(root, "members", json_integer((json_int_t)map->members), &ok);
+    vg_base__json_put(root, "classes", json_integer((json_int_t)map->classes), &ok);
     vg_calibration_map__put(root, map, &ok);
     char *text = ok ? vg_base__json_text(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(root);

@@ -19,31 +19,32 @@ enum { LARGEST_FILE = 1 << 30, DIGITS = 17 };
 static json_t *fit_reals(const vg_temperature_fit *fits, size_t count, size_t offset, bool *ok) {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        add(array, real(*(const double *)((const char *)&fits[i] + offset)), ok);
+        vg_base__json_add(array, real(*(const double *)((const char *)&fits[i] + offset)), ok);
     return array;
 }
 
 static json_t *fit_flags(const vg_temperature_fit *fits, size_t count, uint32_t flag, bool *ok) {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        add(array, json_boolean((fits[i].flags & flag) != 0), ok);
+        vg_base__json_add(array, json_boolean((fits[i].flags & flag) != 0), ok);
     return array;
 }
 
 static json_t *fit_object(const vg_temperature_fit *fits, size_t count, unsigned sweeps, bool newton, bool *ok) {
     json_t *object = json_object();
-    put(object, "temperatures", fit_reals(fits, count, offsetof(vg_temperature_fit, temperature), ok), ok);
-    put(object, "losses", fit_reals(fits, count, offsetof(vg_temperature_fit, loss), ok), ok);
-    put(object, "gradients", fit_reals(fits, count, offsetof(vg_temperature_fit, gradient), ok), ok);
-    put(object, "curvatures", fit_reals(fits, count, offsetof(vg_temperature_fit, curvature), ok), ok);
-    put(object, "steps", fit_reals(fits, count, offsetof(vg_temperature_fit, step), ok), ok);
+    vg_base__json_put(object, "temperatures", fit_reals(fits, count, offsetof(vg_temperature_fit, temperature), ok),
+                      ok);
+    vg_base__json_put(object, "losses", fit_reals(fits, count, offsetof(vg_temperature_fit, loss), ok), ok);
+    vg_base__json_put(object, "gradients", fit_reals(fits, count, offsetof(vg_temperature_fit, gradient), ok), ok);
+    vg_base__json_put(object, "curvatures", fit_reals(fits, count, offsetof(vg_temperature_fit, curvature), ok), ok);
+    vg_base__json_put(object, "steps", fit_reals(fits, count, offsetof(vg_temperature_fit, step), ok), ok);
     if (newton) {
-        put(object, "converged", fit_flags(fits, count, VG_FIT_CONVERGED, ok), ok);
-        put(object, "flat", fit_flags(fits, count, VG_FIT_FLAT, ok), ok);
+        vg_base__json_put(object, "converged", fit_flags(fits, count, VG_FIT_CONVERGED, ok), ok);
+        vg_base__json_put(object, "flat", fit_flags(fits, count, VG_FIT_FLAT, ok), ok);
     }
-    put(object, "at_min", fit_flags(fits, count, VG_FIT_AT_MIN, ok), ok);
-    put(object, "at_max", fit_flags(fits, count, VG_FIT_AT_MAX, ok), ok);
-    put(object, "sweeps", json_integer(sweeps), ok);
+    vg_base__json_put(object, "at_min", fit_flags(fits, count, VG_FIT_AT_MIN, ok), ok);
+    vg_base__json_put(object, "at_max", fit_flags(fits, count, VG_FIT_AT_MAX, ok), ok);
+    vg_base__json_put(object, "sweeps", json_integer(sweeps), ok);
     return object;
 }
 
@@ -64,24 +65,24 @@ static void put_metrics(json_t *root, const vg_calibration *c, bool *ok) {
                    {"member_accuracy_before", c->before.member_accuracy},
                    {"member_accuracy_after", c->after.member_accuracy}};
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
-        put(root, metrics[i].name, real(metrics[i].value), ok);
+        vg_base__json_put(root, metrics[i].name, real(metrics[i].value), ok);
 }
 
 static void put_held_out(json_t *root, const vg_calibration *c, bool *ok) {
     json_t *object = json_object();
-    put(object, "folds", json_integer(c->folds), ok);
-    put(object, "nll", real(c->held_out.nll), ok);
-    put(object, "nll_change_error", real(c->held_out_nll_error), ok);
-    put(object, "nll_change_low", real(c->nll_change[0]), ok);
-    put(object, "nll_change_high", real(c->nll_change[1]), ok);
-    put(object, "ece", real(c->held_out.ece), ok);
-    put(object, "ece_change_low", real(c->ece_change[0]), ok);
-    put(object, "ece_change_high", real(c->ece_change[1]), ok);
-    put(object, "accuracy", real(c->held_out.accuracy), ok);
-    put(object, "member_nll", real(c->held_out.member_nll), ok);
-    put(object, "member_ece", real(c->held_out.member_ece), ok);
-    put(object, "member_accuracy", real(c->held_out.member_accuracy), ok);
-    put(root, "held_out", object, ok);
+    vg_base__json_put(object, "folds", json_integer(c->folds), ok);
+    vg_base__json_put(object, "nll", real(c->held_out.nll), ok);
+    vg_base__json_put(object, "nll_change_error", real(c->held_out_nll_error), ok);
+    vg_base__json_put(object, "nll_change_low", real(c->nll_change[0]), ok);
+    vg_base__json_put(object, "nll_change_high", real(c->nll_change[1]), ok);
+    vg_base__json_put(object, "ece", real(c->held_out.ece), ok);
+    vg_base__json_put(object, "ece_change_low", real(c->ece_change[0]), ok);
+    vg_base__json_put(object, "ece_change_high", real(c->ece_change[1]), ok);
+    vg_base__json_put(object, "accuracy", real(c->held_out.accuracy), ok);
+    vg_base__json_put(object, "member_nll", real(c->held_out.member_nll), ok);
+    vg_base__json_put(object, "member_ece", real(c->held_out.member_ece), ok);
+    vg_base__json_put(object, "member_accuracy", real(c->held_out.member_accuracy), ok);
+    vg_base__json_put(root, "held_out", object, ok);
 }
 
 static void put_comparison(json_t *root, const vg_calibration *c, bool *ok) {
@@ -89,42 +90,42 @@ static void put_comparison(json_t *root, const vg_calibration *c, bool *ok) {
     for (size_t i = 0; i < c->candidate_count; i++) {
         const vg_calibration_candidate *from = &c->candidates[i];
         json_t *row = json_object();
-        put(row, "method", json_string(from->name), ok);
-        put(row, "nll", real(from->nll), ok);
-        put(row, "ece", real(from->ece), ok);
-        put(row, "nll_change", real(from->nll_change), ok);
-        put(row, "interval", json_pack("[o, o]", real(from->low), real(from->high)), ok);
-        put(row, "p_value", real(from->p_value), ok);
-        put(row, "p_corrected", real(from->corrected), ok);
-        put(row, "supported", json_boolean(from->supported), ok);
-        add(rows, row, ok);
+        vg_base__json_put(row, "method", json_string(from->name), ok);
+        vg_base__json_put(row, "nll", real(from->nll), ok);
+        vg_base__json_put(row, "ece", real(from->ece), ok);
+        vg_base__json_put(row, "nll_change", real(from->nll_change), ok);
+        vg_base__json_put(row, "interval", json_pack("[o, o]", real(from->low), real(from->high)), ok);
+        vg_base__json_put(row, "p_value", real(from->p_value), ok);
+        vg_base__json_put(row, "p_corrected", real(from->corrected), ok);
+        vg_base__json_put(row, "supported", json_boolean(from->supported), ok);
+        vg_base__json_add(rows, row, ok);
     }
-    put(object, "supported", json_string(c->supported), ok);
-    put(object, "text", json_string(c->advice), ok);
-    put(object, "methods", rows, ok);
-    put(root, "comparison", object, ok);
+    vg_base__json_put(object, "supported", json_string(c->supported), ok);
+    vg_base__json_put(object, "text", json_string(c->advice), ok);
+    vg_base__json_put(object, "methods", rows, ok);
+    vg_base__json_put(root, "comparison", object, ok);
 }
 
 static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     json_t *root = json_object();
-    put(root, "schema", json_string("vargate/1"), ok); /* docs/schema/calibrate.schema.json */
-    put(root, "command", json_string("calibrate"), ok);
-    put(root, "method", json_string(vg_calibration_method__name(c->method)), ok);
+    vg_base__json_put(root, "schema", json_string("vargate/1"), ok); /* docs/schema/calibrate.schema.json */
+    vg_base__json_put(root, "command", json_string("calibrate"), ok);
+    vg_base__json_put(root, "method", json_string(vg_calibration_method__name(c->method)), ok);
     if (c->map) {
         vg_calibration_map__put(root, c->map, ok);
         vg_calibration_map__put_fits(root, c->map_fits, c->count, ok);
     } else {
-        put(root, "temperatures", reals(c->temperatures, c->count, ok), ok);
-        put(root, "solver", json_string(vg_solver__name(c->solver)), ok);
+        vg_base__json_put(root, "temperatures", reals(c->temperatures, c->count, ok), ok);
+        vg_base__json_put(root, "solver", json_string(vg_solver__name(c->solver)), ok);
     }
-    put(root, "shared", json_boolean(c->shared), ok);
-    put(root, "samples", json_integer((json_int_t)c->samples), ok);
-    put(root, "members", json_integer((json_int_t)c->members), ok);
-    put(root, "classes", json_integer((json_int_t)c->classes), ok);
-    put(root, "bins", json_integer(c->bins), ok);
+    vg_base__json_put(root, "shared", json_boolean(c->shared), ok);
+    vg_base__json_put(root, "samples", json_integer((json_int_t)c->samples), ok);
+    vg_base__json_put(root, "members", json_integer((json_int_t)c->members), ok);
+    vg_base__json_put(root, "classes", json_integer((json_int_t)c->classes), ok);
+    vg_base__json_put(root, "bins", json_integer(c->bins), ok);
     if (!c->map) {
-        put(root, "t_min", json_real(c->t_min), ok);
-        put(root, "t_max", json_real(c->t_max), ok);
+        vg_base__json_put(root, "t_min", json_real(c->t_min), ok);
+        vg_base__json_put(root, "t_max", json_real(c->t_max), ok);
     }
     put_metrics(root, c, ok);
     if (c->folds > 0)
@@ -132,17 +133,17 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     if (c->supported[0] != '\0')
         put_comparison(root, c, ok);
     if (c->warning[0] != '\0')
-        put(root, "warning", json_string(c->warning), ok);
+        vg_base__json_put(root, "warning", json_string(c->warning), ok);
     if (c->newton != NULL)
-        put(root, "newton", fit_object(c->newton, c->count, c->newton_sweeps, true, ok), ok);
+        vg_base__json_put(root, "newton", fit_object(c->newton, c->count, c->newton_sweeps, true, ok), ok);
     if (c->bayes != NULL)
-        put(root, "bayes", fit_object(c->bayes, c->count, c->bayes_sweeps, false, ok), ok);
+        vg_base__json_put(root, "bayes", fit_object(c->bayes, c->count, c->bayes_sweeps, false, ok), ok);
     if (c->newton != NULL && c->bayes != NULL) {
         json_t *gap = json_object();
-        put(gap, "log_t_median", real(c->gap_log_t_median), ok);
-        put(gap, "log_t_max", real(c->gap_log_t_max), ok);
-        put(gap, "loss_max", real(c->gap_loss_max), ok);
-        put(root, "gap", gap, ok);
+        vg_base__json_put(gap, "log_t_median", real(c->gap_log_t_median), ok);
+        vg_base__json_put(gap, "log_t_max", real(c->gap_log_t_max), ok);
+        vg_base__json_put(gap, "loss_max", real(c->gap_loss_max), ok);
+        vg_base__json_put(root, "gap", gap, ok);
     }
     return root;
 }

@@ -90,9 +90,7 @@ static vg_status train(const vg_recipe *recipe, heard *h, const char *run, bool 
     char path[PATH];
     vg_train_result result;
     vg_train_recipe_options options = train_options(recipe, path, run, resume);
-    options.event = on_event;
-    options.event_context = h;
-    options.job = (vg_job){on_message, h};
+    listen_to(&options, on_event, on_message, h);
     options.jobs = jobs;
     return vg_train_recipe(&result, &options);
 }

@@ -45,4 +45,12 @@ static inline vg_train_recipe_options train_options(const vg_recipe *recipe, cha
     return options;
 }
 
+/* Events and messages of a training go to these two functions. */
+static inline void listen_to(vg_train_recipe_options *options, int (*on_event)(void *, const vg_train_event *),
+                             int (*on_message)(void *, const vg_job_message *), void *context) {
+    options->event = on_event;
+    options->event_context = context;
+    options->job = (vg_job){on_message, context};
+}
+
 #endif

@@ -126,6 +126,11 @@ typedef uint8_t TIER(vb) __attribute__((vector_size(LANES), aligned(1)));
     (bf16 ? (TIER(vf))(__builtin_convertvector(AT(vh, (const uint16_t *)(data) + (i)), TIER(vu)) << 16)                \
           : AT(vf, (const float *)(data) + (i)))
 
+/* The vectors of a pooled row: position q, channels from j. */
+#define EACH_VECTOR(q, j)                                                                                              \
+    for (size_t q = 0, width = g->width; q < width; q++)                                                               \
+        for (size_t j = 0; j < 16; j += LANES)
+
 ALWAYS_INLINE TARGET void TIER(put)(void *data, size_t i, TIER(vf) v, bool bf16) {
     if (!bf16) {
         PUT(vf, (float *)data + i, v);
@@ -139,51 +144,49 @@ ALWAYS_INLINE TARGET void TIER(put)(void *data, size_t i, TIER(vf) v, bool bf16)
 ALWAYS_INLINE TARGET void TIER(forward2)(const vg_cpu_window *g, const vg_cpu_pooling_row *row, bool bf16,
                                          bool masked) {
     const vg_cpu_mask mask = row->mask;
-    const size_t width = g->width, below = g->in_width * 16;
+    const size_t below = g->in_width * 16;
     const bool relu = g->relu;
-    for (size_t q = 0; q < width; q++)
-        for (size_t j = 0; j < 16; j += LANES) {
-            size_t i = q * 16 + j, at = q * 32 + j;
-            const size_t window[3] = {at + 16, at + below, at + below + 16};
-            TIER(vf) best = GET(row->x, at);
-            TIER(vi) winner = {0};
-            for (int r = 0; r < 3; r++) {
-                TIER(vf) v = GET(row->x, window[r]);
-                TIER(vi) larger = v > best;
-                winner = (~larger & winner) | (larger & (r + 1));
-                best = CHOOSE(larger, v, best);
-            }
-            best += AT(vf, row->bias + j);
-            if (relu) /* a NaN is kept */
-                best = WHERE(~(best < 0.0f), best);
-            if (masked)
-                best = WHERE(KEPT(i), best * mask.scale);
-            TIER(put)(row->y, i, best, bf16);
-            if (row->choice)
-                PUT(vb, row->choice + i, __builtin_convertvector(winner, TIER(vb)));
+    EACH_VECTOR(q, j) {
+        size_t i = q * 16 + j, at = q * 32 + j;
+        const size_t window[3] = {at + 16, at + below, at + below + 16};
+        TIER(vf) best = GET(row->x, at);
+        TIER(vi) winner = {0};
+        for (int r = 0; r < 3; r++) {
+            TIER(vf) v = GET(row->x, window[r]);
+            TIER(vi) larger = v > best;
+            winner = (~larger & winner) | (larger & (r + 1));
+            best = CHOOSE(larger, v, best);
         }
+        best += AT(vf, row->bias + j);
+        if (relu) /* a NaN is kept */
+            best = WHERE(~(best < 0.0f), best);
+        if (masked)
+            best = WHERE(KEPT(i), best * mask.scale);
+        TIER(put)(row->y, i, best, bf16);
+        if (row->choice)
+            PUT(vb, row->choice + i, __builtin_convertvector(winner, TIER(vb)));
+    }
 }
 
 ALWAYS_INLINE TARGET void TIER(backward2)(const vg_cpu_window *g, const vg_cpu_pooling_back *row, bool bf16,
                                           bool masked) {
     const vg_cpu_mask mask = row->mask;
-    const size_t width = g->width, below = g->in_width * 16;
+    const size_t below = g->in_width * 16;
     const bool relu = g->relu;
-    for (size_t q = 0; q < width; q++)
-        for (size_t j = 0; j < 16; j += LANES) {
-            size_t i = q * 16 + j, at = q * 32 + j;
-            TIER(vf) d = GET(row->dy, i) * mask.scale;
-            if (masked)
-                d = WHERE(KEPT(i), d);
-            if (relu)
-                d = WHERE(GET(row->y, i) > 0.0f, d);
-            PUT(vf, row->sums + j, AT(vf, row->sums + j) + d);
-            TIER(vi) winner = __builtin_convertvector(AT(vb, row->choice + i), TIER(vi));
-            TIER(put)(row->dx, at, WHERE(winner == 0, d), bf16);
-            TIER(put)(row->dx, at + 16, WHERE(winner == 1, d), bf16);
-            TIER(put)(row->dx, at + below, WHERE(winner == 2, d), bf16);
-            TIER(put)(row->dx, at + below + 16, WHERE(winner == 3, d), bf16);
-        }
+    EACH_VECTOR(q, j) {
+        size_t i = q * 16 + j, at = q * 32 + j;
+        TIER(vf) d = GET(row->dy, i) * mask.scale;
+        if (masked)
+            d = WHERE(KEPT(i), d);
+        if (relu)
+            d = WHERE(GET(row->y, i) > 0.0f, d);
+        PUT(vf, row->sums + j, AT(vf, row->sums + j) + d);
+        TIER(vi) winner = __builtin_convertvector(AT(vb, row->choice + i), TIER(vi));
+        TIER(put)(row->dx, at, WHERE(winner == 0, d), bf16);
+        TIER(put)(row->dx, at + 16, WHERE(winner == 1, d), bf16);
+        TIER(put)(row->dx, at + below, WHERE(winner == 2, d), bf16);
+        TIER(put)(row->dx, at + below + 16, WHERE(winner == 3, d), bf16);
+    }
 }
 
 /* Calls BODY(..., bf16, masked) with those two constant. */
@@ -379,6 +382,7 @@ static const vg_cpu_kernels TIER(kernels) = {
 #undef CHOOSE
 #undef WHERE
 #undef KEPT
+#undef EACH_VECTOR
 #undef GET
 #undef MASKED
 #undef DISPATCH

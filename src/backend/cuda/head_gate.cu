@@ -5,6 +5,7 @@
  * What is kept for a class or a head is double, in shared memory:
  *     k, mu, gamma, by_mean, by_spread, r  [C]     normaliser, inverse, share  [H] */
 #include "backend/cuda/head_gate.h"
+#include "backend/cuda/last_block.cuh"
 #include "backend/cuda/vec.cuh"
 #include "backend/gate.h"
 
@@ -181,7 +182,6 @@ __device__ static void add_up(const cuda_gate_work &w, const gate_row &g) {
 static __global__ void __launch_bounds__(THREADS) gate_kernel(const __grid_constant__ cuda_gate_work w) {
     CUDA_DYNAMIC_SHARED(shared);
     __shared__ double partial[THREADS];
-    __shared__ bool last;
     double *at = (double *)shared;
     const size_t H = w.heads, C = w.classes;
     const gate_row g = {H,
@@ -213,15 +213,8 @@ static __global__ void __launch_bounds__(THREADS) gate_kernel(const __grid_const
         weigh_classes(w, g, u);
         to_logits(w, g, u);
     }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        last = atomicAdd(w.counter, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (last) {
-        __threadfence();
+    if (is_last_block(w.counter))
         add_up(w, g);
-    }
 }
 
 extern "C" void vg_cuda__k_gated_loss(cudaStream_t stream, const cuda_gate_work *w) {

@@ -3,6 +3,7 @@
  * (few_kernel); others are read from memory repeatedly (loss_kernel). */
 #include <cuda_bf16.h>
 
+#include "backend/cuda/last_block.cuh"
 #include "backend/cuda/loss.h"
 
 enum { THREADS = 256, WARPS = THREADS / 32, FEW_CLASSES = 32, FEW_BYTES = 40 << 10 };
@@ -111,16 +112,8 @@ __device__ static size_t largest(const float *sums, size_t classes) {
 
 /* The end of a block: the last block sums the rows. */
 __device__ static void leave(const cuda_loss_work &w, double *room) {
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        last = atomicAdd(w.counter, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (last) {
-        __threadfence();
+    if (is_last_block(w.counter))
         add_up(w, room);
-    }
 }
 
 static __global__ void __launch_bounds__(THREADS) loss_kernel(cuda_loss_work w) {

@@ -3,12 +3,7 @@
 #include "evaluate/evaluate_internal.h"
 #include <immintrin.h>
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"))),            \
-                             apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
-#endif
+#include "evaluate/x86/avx512_target.h"
 
 /* Values of rows 0 .. 7. A stride of 3 (one measure at three gate settings) is read by two permutations, other
  * strides by a gather. */
@@ -306,12 +301,9 @@ static void extremes(double *most, double *least, double *sum, const double *p, 
     }
 }
 
-const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order, 0,
-                                                 find_errors, walk,        samples,          find_out_of_range,
-                                                 extremes};
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order,  0,       find_errors,
+                                                 walk,        samples,     find_out_of_range, extremes};
+VG_AVX512_END
 #else
 typedef int vg_not_x86_rows;
 #endif

@@ -6,12 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"))),            \
-                             apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
-#endif
+#include "evaluate/x86/avx512_target.h"
 
 static inline __mmask8 lanes(size_t left) { return left < 8 ? (__mmask8)((1u << left) - 1) : (__mmask8)0xff; }
 static inline __m512d values(const double *v, __mmask8 here) { return _mm512_maskz_loadu_pd(here, v); }
@@ -234,9 +229,7 @@ static vg_set_above above(const double *v, size_t n, size_t y) {
 
 const vg_set_kernels vg_set__kernels_avx512 = {is_distribution, widen,     top,     mark_within, mark_own,
                                                mark_floats,     mark_from, collect, order,       above};
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+VG_AVX512_END
 #else
 typedef int vg_not_x86_set_kernels;
 #endif
