@@ -44,7 +44,7 @@ def test_some_samples(index: Any) -> None:
     assert some.ids is not None
     assert some.ids.tolist() == [IDS[i] for i in rows]
     assert some.classes == CLASSES
-    if len(rows):  # what mean and spread tell is known, how often members disagree is not
+    if len(rows):  # mean and spread are known by sample, how often members disagree is not
         assert some.diversity == pytest.approx(expected.diversity, rel=1e-12)
         assert some.k_sensitivity == pytest.approx(expected.k_sensitivity, rel=1e-12)
         assert some._spread.member_variance == pytest.approx(expected._spread.member_variance, rel=1e-12)

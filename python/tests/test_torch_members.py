@@ -393,7 +393,7 @@ def test_batches_are_those_of_collect() -> None:
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
     assert not torch.equal(torch.get_rng_state(), state)
     with pytest.raises(ValueError, match="members is 0, expected a whole number of 1 or more"):
-        collect_batches(model, batches, members=0)  # said now, not at the first batch
+        collect_batches(model, batches, members=0)  # refused by the call, not at the first batch
 
 
 # --- the metric -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How the plots look: axes that keep the user's style, and colours that readers with any colour vision can tell apart.
+"""How the plots look: axes that keep the user's style, and colours that readers of any colour vision can distinguish.
 
 Text, frames and backgrounds come from matplotlib's settings, so that a dark style stays dark. Line colours are those of
 the report page (Okabe and Ito's palette), in the form that stands out from the background.

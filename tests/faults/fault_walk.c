@@ -78,7 +78,9 @@ static text read_file(const char *path) {
     close(fd);
     return t;
 }
-static bool same(const text *a, const text *b) { return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0; }
+static bool same(const text *a, const text *b) {
+    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
 
 static bool ends_with(const char *name, const char *ending) {
     size_t a = strlen(name), b = strlen(ending);

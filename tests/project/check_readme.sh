@@ -37,7 +37,7 @@ for page in README.md docs/*.md docs/design/*.md; do
             sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$folder/expected"
         sh -c "$command" </dev/null 2>&1 | sed 's/ *$//' >"$folder/output"
         diff "$folder/expected" "$folder/output" || {
-            echo "$page:$line: $command prints something else now"
+            echo "$page:$line: $command prints something else"
             failed=1
         }
     done <"$folder/commands"

@@ -61,7 +61,7 @@ foreach(target ${targets})
 endforeach()
 get_property(tests DIRECTORY ${vargate_folder} PROPERTY TESTS)
 if(tests)
-  message(SEND_ERROR "tests nobody asked for: ${tests}")
+  message(SEND_ERROR "tests that were not requested: ${tests}")
 endif()
 # What a user sees of the cache: the library's own names, and those that CMake's modules make for what they find.
 get_cmake_property(cache CACHE_VARIABLES)
@@ -92,8 +92,8 @@ configure() { # configure BUILD WAY EXTRA_CMAKE_ARGUMENTS...
     grep '"command"' "$build/compile_commands.json" | grep '/src/measures/' >"$folder/commands"
     [ -s "$folder/commands" ] || fail "$way: nothing of src/measures is compiled"
     grep -v -e ' -DPARENT_FLAG ' "$folder/commands" && fail "$way: CMAKE_C_FLAGS is not respected"
-    grep -e ' -Werror' "$folder/commands" && fail "$way: warnings are errors in a project of somebody else"
-    grep -e ' -O[1-9sf]' "$folder/commands" && fail "$way: compiled with optimisation that nobody asked for"
+    grep -e ' -Werror' "$folder/commands" && fail "$way: warnings are errors in another project"
+    grep -e ' -O[1-9sf]' "$folder/commands" && fail "$way: compiled with an optimisation that was not requested"
     return 0
 }
 check() {

@@ -45,7 +45,7 @@ for page in README.md docs/*.md docs/design/*.md; do
     name=$(echo "${page%.md}" | tr / -)
     cp -r "$folder/files" "$folder/$name"
     ln -s "$root/data" "$folder/$name/data"
-    # Writes the blocks that run to NAME-N, and prints "N LINE KIND"; blocks that nobody runs are printed as "0 LINE".
+    # Writes the blocks that run to NAME-N, and prints "N LINE KIND"; blocks that no test runs are printed as "0 LINE".
     awk -v to="$folder/$name-" -v page="$page" '
         function open_block(kind) { n++; file = to n; print n, NR, kind; printf "" >file }
         function close_block() { if (file) close(file); file = ""; unmarked = 0 }

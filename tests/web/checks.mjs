@@ -31,7 +31,7 @@ export async function until(page, predicate) {
   }
 }
 
-/** Starts the browser, offline as far as it can be told. */
+/** Starts the browser, offline as far as its options allow. */
 export const launch = () =>
   chromium.launch({
     executablePath: chromiumPath,
