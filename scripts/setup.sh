@@ -89,7 +89,7 @@ if [ -n "$required" ] && ! install "$required"; then
 fi
 for package in $optional; do
     install "$package" || {
-        echo "setup: could not install $package, going on without it" >&2
+        echo "setup: could not install $package, continuing without it" >&2
         mkdir -p build && echo "$optional" >"$tried"
     }
 done

@@ -307,7 +307,7 @@ def _auroc(values: np.ndarray, errors: np.ndarray) -> float:
 
 
 def test_lead_is_the_paired_bootstrap() -> None:
-    """Interval and p-value of the lead agree with resamples that NumPy draws, within their Monte-Carlo error."""
+    """Interval and p-value of the lead agree with resamples that NumPy draws, within their Monte Carlo error."""
     rng = np.random.default_rng(3)
     n, resamples = 500, 2000
     logits = rng.normal(size=(n, 1, 4)) * 1.5 + rng.normal(size=(n, 5, 4)) * rng.gamma(1, 1, size=(n, 1, 1))

@@ -153,7 +153,7 @@ def test_scikit_learn() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["lac", "aps", "margin", "topk"])
 def test_one_member(kind: Any, dtype: Any) -> None:
-    """One member is read where it lies: the same sets as of its copies, and `value` is no copy of it."""
+    """One member is read in place: the same sets as of its copies, and `value` is no copy of it."""
     p = P.mean(axis=1).astype(dtype)
     twice = np.repeat(p[:, None], 2, axis=1)
     one = vargate.sets(p[200:], calibration=(p[:200], Y[:200]), score=kind, alpha=(0.2, 0.05), labels=Y[200:])

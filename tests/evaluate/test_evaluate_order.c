@@ -194,7 +194,7 @@ static void test_ood_stops(void **state) {
     }
 }
 
-/* While another worker is still busy, the calling thread goes on asking. */
+/* While another worker is still busy, the calling thread keeps asking. */
 typedef struct waiting {
     atomic_bool started, asked;
 } waiting;

@@ -117,7 +117,7 @@ static void test_reference(void **state) {
             }
 }
 
-/* One member is read where it lies, two equal ones go through the scorer: the same sets of up to 300 classes, in double
+/* One member is read in place, two equal ones go through the scorer: the same sets of up to 300 classes, in double
  * and in float. */
 static void test_one_member(void **state) {
     enum { N = 300, A = 3, C = 300 };

@@ -26,7 +26,7 @@ static void count_splits(size_t *held, samples *s, vg_sets_options *o, size_t n,
     vg_set_places places = VG_SET_PLACES_INIT;
     for (size_t i = 0; i < splits; i++) {
         shuffle(s, &random);
-        o->seed = i; /* u is drawn anew: the split alone would not make positions exchangeable */
+        o->seed = i; /* u is drawn again: the split alone would not make positions exchangeable */
         vg_sets *sets = new_sets(o, 1);
         vg_predictions calibration = view_of(s, 0, n), test = view_of(s, n, s->n - n);
         ok(vg_sets_feed(sets, NULL, &calibration, s->labels, NULL));
