@@ -322,17 +322,28 @@ static vg_status finish(table *t) {
     return VG_OK;
 }
 
+/* Other programs take a carriage return inside a line for its end. */
+static vg_status check_line(const table *t) {
+    if (!memchr(t->lines.text, '\r', t->lines.length))
+        return VG_OK;
+    return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: a carriage return inside the line; lines end in LF or CR LF",
+                         t->source->path, t->lines.number);
+}
+
 static vg_status read_table(table *t) {
     VG_TRY(vg_csv__detect(&t->dialect, t->source));
     t->lines.keep_tabs = t->dialect.separator == '\t';
     if (!vg_lines__next(&t->lines))
         return vg_base__fail(VG_ERR_FORMAT, "%s: holds only blank lines", t->source->path);
     bool header;
+    VG_TRY(check_line(t));
     VG_TRY(read_first(t, &header));
     if (!header)
         VG_TRY(read_row(t));
-    while (vg_lines__next(&t->lines))
+    while (vg_lines__next(&t->lines)) {
+        VG_TRY(check_line(t));
         VG_TRY(read_row(t));
+    }
     VG_TRY(vg_csv__check_decimals(&t->dialect, t->source));
     return finish(t);
 }

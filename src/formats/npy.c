@@ -16,7 +16,7 @@
 
 #include "formats/source.h"
 
-enum { HEADER_LIMIT = 1 << 20 };
+enum { HEADER_LIMIT = 10000 }; /* NumPy's own: a header of numbers has about 100 bytes */
 
 vg_status vg_npy__header_size(size_t *out, const uint8_t *bytes, size_t available, const char *what) {
     if (available < 6 || memcmp(bytes, "\x93NUMPY", 6) != 0)
@@ -42,6 +42,7 @@ typedef struct cursor {
     size_t length, at;
     size_t base; /* offset of `text` in the array's file, for messages */
     const char *what;
+    unsigned major; /* the version */
 } cursor;
 
 static char peek(cursor *c) {
@@ -91,26 +92,38 @@ static bool word(cursor *c, const char *wanted) {
     return true;
 }
 
+/* A length as Python writes it: 0 or digits that do not begin with 0. Python 2 put an L behind some. */
+static vg_status axis(cursor *c, size_t *out, size_t which) {
+    size_t value = 0, first = c->at;
+    if (peek(c) < '0' || peek(c) > '9')
+        return bad(c, "a length");
+    for (first = c->at; c->at < c->length && c->text[c->at] >= '0' && c->text[c->at] <= '9'; c->at++) {
+        if (c->at > first && value == 0)
+            return bad(c, "a length that does not begin with 0");
+        if (!vg_base__mul(&value, value, 10) || !vg_base__add(&value, value, (size_t)(c->text[c->at] - '0')) ||
+            value > SIZE_MAX / 2)
+            return vg_base__fail(VG_ERR_FORMAT, "%s: axis %zu of the shape does not fit in memory", c->what, which);
+    }
+    if (c->major < 3 && c->at < c->length && c->text[c->at] == 'L')
+        c->at++;
+    *out = value;
+    return VG_OK;
+}
+
 static vg_status shape(cursor *c, vg_stored *array) {
     VG_TRY(expect(c, '('));
     array->rank = 0;
     while (peek(c) != ')') {
         if (array->rank == VG_MAX_RANK)
             return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: more than %d axes", c->what, VG_MAX_RANK);
-        if (peek(c) < '0' || peek(c) > '9')
-            return bad(c, "a length");
-        size_t value = 0;
-        for (; c->at < c->length && c->text[c->at] >= '0' && c->text[c->at] <= '9'; c->at++)
-            if (!vg_base__mul(&value, value, 10) || !vg_base__add(&value, value, (size_t)(c->text[c->at] - '0')))
-                return vg_base__fail(VG_ERR_FORMAT, "%s: axis %zu of the shape does not fit in memory", c->what,
-                                     array->rank);
-        if (c->at < c->length && c->text[c->at] == 'L') /* Python 2 */
-            c->at++;
-        array->shape[array->rank++] = value;
+        VG_TRY(axis(c, array->shape + array->rank, array->rank));
+        array->rank++;
         if (peek(c) == ',')
             c->at++;
         else if (peek(c) != ')')
             return bad(c, "',' or ')'");
+        else if (array->rank == 1)
+            return bad(c, "',': (3) is a number, (3,) a shape");
     }
     c->at++;
     return VG_OK;
@@ -173,10 +186,10 @@ static vg_status descr(cursor *c, vg_stored *array) {
             c->what, length > 8 ? 8 : (int)length, text);
     if (length >= 2 && text[length - 1] == 'O')
         return objects(c);
-    if (length >= 3 && (text[1] == 'U' || text[1] == 'S'))
-        return characters(c, array, text, length);
     const uint16_t one = 1;
     bool little_host = *(const uint8_t *)&one == 1, ordered = length > 0 && strchr("<>=|", text[0]) && text[0];
+    if (ordered && length >= 3 && (text[1] == 'U' || text[1] == 'S'))
+        return characters(c, array, text, length);
     if (ordered && length == 3 && text[2] >= '1' && text[2] <= '9')
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (known[i].kind == text[1] && known[i].size == (size_t)(text[2] - '0')) {
@@ -218,7 +231,7 @@ vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, co
         return vg_base__fail(VG_ERR_FORMAT, "%s: ends after %zu bytes, inside its .npy header of %zu", what, size,
                              whole);
     size_t prefix = bytes[6] == 1 ? 10 : 12;
-    cursor c = {(const char *)bytes + prefix, whole - prefix, 0, prefix, what};
+    cursor c = {(const char *)bytes + prefix, whole - prefix, 0, prefix, what, bytes[6]};
     unsigned seen = 0;
     VG_TRY(expect(&c, '{'));
     while (peek(&c) != '}') {

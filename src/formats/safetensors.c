@@ -22,20 +22,30 @@ typedef struct span {
     const char *name; /* borrowed from the parsed header */
 } span;
 
-static bool known_type(const char *type, vg_element *element) {
-    static const struct {
-        const char *name;
-        vg_element element;
-    } known[] = {{"F16", VG_ELEMENT_F16},  {"BF16", VG_ELEMENT_BF16}, {"F32", VG_ELEMENT_F32}, {"F64", VG_ELEMENT_F64},
-                 {"I8", VG_ELEMENT_I8},    {"I16", VG_ELEMENT_I16},   {"I32", VG_ELEMENT_I32}, {"I64", VG_ELEMENT_I64},
-                 {"U8", VG_ELEMENT_U8},    {"U16", VG_ELEMENT_U16},   {"U32", VG_ELEMENT_U32}, {"U64", VG_ELEMENT_U64},
-                 {"BOOL", VG_ELEMENT_BOOL}};
+/* A type of the format. */
+typedef struct tensor_type {
+    const char *name;
+    unsigned bits;
+    int element; /* vg_element, or NOWHERE: it has no place here */
+} tensor_type;
+enum { NOWHERE = -1 };
+
+static const tensor_type *find_type(const char *name) {
+    static const tensor_type known[] = {{"F16", 16, VG_ELEMENT_F16},  {"BF16", 16, VG_ELEMENT_BF16},
+                                        {"F32", 32, VG_ELEMENT_F32},  {"F64", 64, VG_ELEMENT_F64},
+                                        {"I8", 8, VG_ELEMENT_I8},     {"I16", 16, VG_ELEMENT_I16},
+                                        {"I32", 32, VG_ELEMENT_I32},  {"I64", 64, VG_ELEMENT_I64},
+                                        {"U8", 8, VG_ELEMENT_U8},     {"U16", 16, VG_ELEMENT_U16},
+                                        {"U32", 32, VG_ELEMENT_U32},  {"U64", 64, VG_ELEMENT_U64},
+                                        {"BOOL", 8, VG_ELEMENT_BOOL}, {"F4", 4, NOWHERE},
+                                        {"F6_E2M3", 6, NOWHERE},      {"F6_E3M2", 6, NOWHERE},
+                                        {"F8_E5M2", 8, NOWHERE},      {"F8_E4M3", 8, NOWHERE},
+                                        {"F8_E8M0", 8, NOWHERE},      {"F8_E4M3FNUZ", 8, NOWHERE},
+                                        {"F8_E5M2FNUZ", 8, NOWHERE},  {"C64", 64, NOWHERE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, type) == 0) {
-            *element = known[i].element;
-            return true;
-        }
-    return false;
+        if (strcmp(known[i].name, name) == 0)
+            return known + i;
+    return NULL;
 }
 
 /* Reads a JSON integer as a size. */
@@ -50,24 +60,63 @@ static vg_status wrong(const vg_source *source, const char *name, const char *re
     return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': %s", source->path, name, reason);
 }
 
-static vg_status read_shape(const vg_source *source, vg_stored *array, const char *name, const json_t *shape) {
+/* The shape, whose elements of so many bits must have `bytes` bytes. Of more axes than can be read only that is
+ * checked, and the rank is VG_MAX_RANK + 1. */
+static vg_status read_shape(const vg_source *source, vg_stored *array, const char *name, const json_t *shape,
+                            unsigned bits, size_t bytes) {
+    size_t count = 1, length = 0;
+    bool empty = false, fits = true;
     array->rank = json_array_size(shape);
-    if (array->rank > VG_MAX_RANK)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': %zu axes, at most %d can be read", source->path,
-                             name, array->rank, VG_MAX_RANK);
-    for (size_t i = 0; i < array->rank; i++)
-        if (!size_of_json(json_array_get(shape, i), array->shape + i))
+    for (size_t i = 0; i < array->rank; i++) {
+        if (!size_of_json(json_array_get(shape, i), &length))
             return wrong(source, name, "its shape has an entry that is not a length");
+        if (i < VG_MAX_RANK)
+            array->shape[i] = length;
+        empty |= length == 0;
+        fits = fits && vg_base__mul(&count, count, length ? length : 1);
+    }
+    if (!fits || !vg_base__mul(&count, count, bits) || count > SIZE_MAX / 2 || (empty ? 0 : count) % 8 ||
+        (empty ? 0 : count) / 8 != bytes)
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: tensor '%.200s': %zu bytes, but its shape of %u-bit elements needs another number",
+                             source->path, name, bytes, bits);
+    array->rank = array->rank > VG_MAX_RANK ? VG_MAX_RANK + 1 : array->rank;
+    return VG_OK;
+}
+
+/* Adds a tensor that has been checked, or notes why it cannot be read. */
+static vg_status add_tensor(vg_source *source, const char *name, const tensor_type *type, vg_stored *about) {
+    vg_stored *array;
+    if (about->rank > VG_MAX_RANK)
+        vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': more than %d axes cannot be read", source->path, name,
+                      VG_MAX_RANK);
+    else if (type->element == NOWHERE)
+        vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%s' is not supported", source->path, name,
+                      type->name);
+    if (about->rank > VG_MAX_RANK || type->element == NOWHERE)
+        return vg_source__skip(source, name, strlen(name));
+    const uint16_t one = 1;
+    about->element = (vg_element)type->element;
+    about->swapped = *(const uint8_t *)&one != 1 && vg_element__size(about->element) > 1;
+    if (!vg_stored__measure(about))
+        return wrong(source, name, "its shape has more elements than fit in memory");
+    VG_TRY(vg_source__add(source, &array, name, strlen(name)));
+    about->name = array->name;
+    *array = *about;
     return VG_OK;
 }
 
 /* Reads one tensor of the header; data offsets count from `base`. */
 static vg_status read_tensor(vg_source *source, const char *name, const json_t *about, size_t base, span *where) {
-    const char *type = json_string_value(json_object_get(about, "dtype"));
+    const char *text = json_string_value(json_object_get(about, "dtype"));
     const json_t *shape = json_object_get(about, "shape"), *offsets = json_object_get(about, "data_offsets");
     size_t begin, end;
-    if (!type || !json_is_array(shape) || !json_is_array(offsets) || json_array_size(offsets) != 2)
+    if (!text || !json_is_array(shape) || !json_is_array(offsets) || json_array_size(offsets) != 2)
         return wrong(source, name, "expected \"dtype\" text, \"shape\" list and \"data_offsets\" of two numbers");
+    const tensor_type *type = find_type(text);
+    if (!type)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': '%.40s' is not a type of safetensors", source->path,
+                             name, text);
     if (!size_of_json(json_array_get(offsets, 0), &begin) || !size_of_json(json_array_get(offsets, 1), &end) ||
         begin > end)
         return wrong(source, name, "its data_offsets are not a range");
@@ -76,25 +125,9 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
                              "%s: tensor '%.200s': ends at byte %zu of the data, which have %zu: truncated",
                              source->path, name, end, source->map.size - base);
     *where = (span){begin, end, name};
-    vg_stored about_it = {0};
-    vg_status status = read_shape(source, &about_it, name, shape);
-    if (status == VG_OK && !known_type(type, &about_it.element))
-        status = vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%.40s' is not supported", source->path,
-                               name, type);
-    if (status == VG_ERR_UNSUPPORTED)
-        return vg_source__skip(source, name, strlen(name));
-    VG_TRY(status);
-    if (!vg_stored__measure(&about_it) || about_it.bytes != end - begin)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': %zu bytes, but its shape of %s needs another number",
-                             source->path, name, end - begin, vg_element__name(about_it.element));
-    vg_stored *array;
-    VG_TRY(vg_source__add(source, &array, name, strlen(name)));
-    about_it.name = array->name;
-    about_it.data = source->map.bytes + base + begin;
-    const uint16_t one = 1;
-    about_it.swapped = *(const uint8_t *)&one != 1 && vg_element__size(about_it.element) > 1;
-    *array = about_it;
-    return VG_OK;
+    vg_stored found = {.data = source->map.bytes + base + begin};
+    VG_TRY(read_shape(source, &found, name, shape, type->bits, end - begin));
+    return add_tensor(source, name, type, &found);
 }
 
 vg_status vg_source__set_metadata(vg_source *source, const json_t *metadata) {
@@ -158,6 +191,20 @@ static vg_status read_header(vg_source *source, const json_t *header, size_t bas
     return status;
 }
 
+/* JSON's "-0" is no length, but the parser hands it over as 0. Whether one stands outside of texts. */
+static bool has_negative_zero(const char *text, size_t length) {
+    bool inside = false;
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (inside && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            inside = !inside;
+        else if (!inside && text[i] == '-' && text[i + 1] == '0')
+            return true;
+    }
+    return false;
+}
+
 vg_status vg_safetensors__read(vg_source *source) {
     const uint8_t *bytes = source->map.bytes;
     size_t size = source->map.size;
@@ -172,9 +219,13 @@ vg_status vg_safetensors__read(vg_source *source) {
     if (!header)
         return vg_base__fail(VG_ERR_FORMAT, "%s: its header, at byte %d: %s", source->path, 8 + error.position,
                              error.text);
-    vg_status status = json_is_object(header)
-                           ? read_header(source, header, 8 + (size_t)length)
-                           : vg_base__fail(VG_ERR_FORMAT, "%s: its header is not a JSON object", source->path);
+    vg_status status;
+    if (!json_is_object(header))
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: its header is not a JSON object", source->path);
+    else if (has_negative_zero((const char *)bytes + 8, (size_t)length))
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: its header has a negative number", source->path);
+    else
+        status = read_header(source, header, 8 + (size_t)length);
     json_decref(header);
     return status;
 }

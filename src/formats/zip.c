@@ -23,7 +23,7 @@
 
 #include "formats/source.h"
 
-enum { LOCAL = 30, CENTRAL = 46, END = 22, END64 = 56, LOCATOR = 20 };
+enum { LOCAL = 30, CENTRAL = 46, END = 22, END64 = 56, LOCATOR = 20, VERSION = 63 };
 
 typedef struct archive {
     const uint8_t *bytes;
@@ -36,8 +36,10 @@ static vg_status find_end(const archive *zip, size_t *at) {
     if (zip->size < END)
         return vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes are too few for a zip file", zip->path, zip->size);
     size_t lowest = zip->size > END + 65535 ? zip->size - END - 65535 : 0;
-    for (size_t i = zip->size - END + 1; i-- > lowest;)
-        if (memcmp(zip->bytes + i, "PK\5\6", 4) == 0 && i + END + vg_le16(zip->bytes + i + 20) == zip->size) {
+    for (size_t i = zip->size - 4 + 1; i-- > lowest;)
+        if (memcmp(zip->bytes + i, "PK\5\6", 4) == 0) { /* the last one counts, also where a comment holds it */
+            if (i > zip->size - END || i + END + vg_le16(zip->bytes + i + 20) != zip->size)
+                break;
             *at = i;
             return VG_OK;
         }
@@ -63,7 +65,7 @@ static vg_status read_end(archive *zip) {
     }
     if (disk != 0 || disk2 != 0 || here != entries)
         return vg_base__fail(VG_ERR_FORMAT, "%s: zip files in several parts cannot be read", zip->path);
-    if (offset > end || bytes > end - offset)
+    if (offset > end || bytes != end - offset)
         return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory of %llu bytes at %llu, but its end record is at %zu",
                              zip->path, (unsigned long long)bytes, (unsigned long long)offset, end);
     if (entries > bytes / CENTRAL)
@@ -71,6 +73,18 @@ static vg_status read_end(archive *zip) {
                              (unsigned long long)bytes, (unsigned long long)entries);
     zip->entries = (size_t)entries, zip->directory = (size_t)offset, zip->directory_size = (size_t)bytes;
     return VG_OK;
+}
+
+/* Whether an extra field consists of whole parts: id 2, size 2, then so many bytes. Up to 3 bytes may be left over, as
+ * other readers allow. */
+static bool whole_extra(const uint8_t *extra, size_t length) {
+    while (length >= 4) {
+        size_t size = vg_le16(extra + 2);
+        if (size > length - 4)
+            return false;
+        extra += 4 + size, length -= 4 + size;
+    }
+    return true;
 }
 
 /* Replaces each of the `count` values that is 0xffffffff by the next one of the zip64 extra field. */
@@ -113,7 +127,8 @@ static vg_status check_local(const archive *zip, vg_member *member, unsigned fla
         return wrong(zip, member, "no local header where the directory says");
     if (LOCAL + name + extra > room)
         return wrong(zip, member, "its local header runs into the directory");
-    if (name != member->name_length || memcmp(p + LOCAL, member->name, name) != 0)
+    bool same_code = ((vg_le16(p + 6) ^ flags) & 0x800) == 0; /* UTF-8 or not */
+    if (name != member->name_length || memcmp(p + LOCAL, member->name, name) != 0 || !same_code)
         return wrong(zip, member, "its local header has another name");
     if (vg_le16(p + 8) != method || (vg_le16(p + 6) & 1))
         return wrong(zip, member, "its local header has another method");
@@ -148,12 +163,16 @@ static vg_status read_entry(const archive *zip, vg_member *member, size_t *at, s
                           .crc = vg_le32(p + 16),
                           .packed_size = vg_le32(p + 20),
                           .size = vg_le32(p + 24)};
+    if (!whole_extra(p + CENTRAL + name, extra))
+        return wrong(zip, member, "its directory entry has a damaged extra field");
     if (memchr(member->name, 0, name))
         return wrong(zip, member, "its name has a zero byte");
     if (!widen((uint64_t *const[]){&member->size, &member->packed_size, &header}, 3, p + CENTRAL + name, extra))
         return wrong(zip, member, "its directory entry lacks the zip64 sizes");
-    if (flags & 1)
+    if (flags & 0x41)
         return wrong(zip, member, "is encrypted");
+    if (flags & 0x20 || vg_le16(p + 6) > VERSION)
+        return wrong(zip, member, "needs a newer reader of zip files");
     if (method != 0 && method != 8)
         return vg_base__fail(VG_ERR_FORMAT,
                              "%s: zip member '%.*s': compression method %u, expected 0 (stored) or 8 (deflated)",
@@ -180,6 +199,9 @@ vg_status vg_zip__list(vg_member **out, size_t *count, const uint8_t *bytes, siz
     size_t at = zip.directory;
     for (size_t i = 0; i < zip.entries && status == VG_OK; i++)
         status = read_entry(&zip, members + i, &at, i);
+    if (status == VG_OK && at != zip.directory + zip.directory_size)
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: zip directory of %zu bytes, but its %zu entries have %zu", path,
+                               zip.directory_size, zip.entries, at - zip.directory);
     if (status == VG_OK && zip.entries > 1) {
         qsort(members, zip.entries, sizeof *members, by_offset);
         for (size_t i = 1; i < zip.entries && status == VG_OK; i++)

@@ -108,6 +108,10 @@ static void npy_headers(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }", 8, VG_ERR_FORMAT, "truncated"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", 4, VG_ERR_FORMAT, "'-' at byte 61"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 1), }", 4, VG_ERR_FORMAT, "expected ',' or ')'"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1), }", 4, VG_ERR_FORMAT, "(3) is a number"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (01,), }", 4, VG_ERR_FORMAT, "does not begin with 0"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 18446744073709551615), }", 0, VG_ERR_FORMAT, "axis 1"},
+        {"{'descr': 'xU1', 'fortran_order': False, 'shape': (1,), }", 4, VG_ERR_UNSUPPORTED, "type 'xU1'"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, VG_ERR_UNSUPPORTED,
          "more than 8 axes"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", 4, VG_ERR_FORMAT, "True or False"},
@@ -318,6 +322,11 @@ static void tensors(void **state) {
     assert_fails(try_tensors(A "[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT,
                  "needs another number");
     assert_fails(try_tensors(A "[0,4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT,
+                 "needs another number");
+    assert_fails(try_tensors(A "[-0],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT, "negative number");
+    assert_fails(try_tensors("{\"a\":{\"dtype\":\"F33\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8), VG_ERR_FORMAT,
+                 "'F33' is not a type");
+    assert_fails(try_tensors("{\"a\":{\"dtype\":\"F8_E5M2\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8), VG_ERR_FORMAT,
                  "needs another number");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8]},\"a\":1}", 8), VG_ERR_FORMAT, "duplicate");
     assert_fails(
