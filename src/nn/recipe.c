@@ -182,10 +182,24 @@ static vg_status choice_of(int *out, const char *where, const key *k, const char
     return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be one of %s, found '%.60s'", where, k->name, choices, text);
 }
 
+/* Whether YAML can hold a text as it is: no control characters, line ends (U+0085, U+2028, U+2029), marks of byte order
+ * or U+FFFE. Escapes in quotes could bring them in, and the recipe that is written again could then not be read. */
+static bool plain_line(const char *text) {
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool control = (*c < 0x20 && *c != '\t') || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
+        bool line_end = c[0] == 0xe2 && c[1] == 0x80 && (c[2] & 0xfe) == 0xa8;
+        bool mark = c[0] == 0xef && ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xbf && (c[2] & 0xfe) == 0xbe));
+        if (control || line_end || mark)
+            return false;
+    }
+    return true;
+}
+
 static vg_status text_of(char *out, const char *where, const key *k, const char *text) {
-    if (strlen(text) >= VG_RECIPE_TEXT || strpbrk(text, "\n\r"))
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be one line of at most %d characters", where, k->name,
-                             VG_RECIPE_TEXT - 1);
+    if (strlen(text) >= VG_RECIPE_TEXT || !plain_line(text))
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s: %s must be one line of at most %d characters, none of them a control character",
+                             where, k->name, VG_RECIPE_TEXT - 1);
     strcpy(out, text);
     return VG_OK;
 }
