@@ -1,12 +1,9 @@
 /* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar, JPEG, WebP,
  * CSV, SVHN's .mat), the rest is the file. */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "fuzz_check.h"
+#include "fuzz_file.h"
 
 #include "data/samples.h"
 #include "data/tarball.h"
@@ -14,34 +11,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char folder[256], path[300];
+static char path[300];
 
-static void remove_files(void) {
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command) != 0)
-        perror(folder);
-}
-
-/* A folder of this process, with a labels file beside the IDX images and a class for the PNG. */
-static void make_folder(void) {
+/* A labels file beside the IDX images and a class for the PNG. */
+static void fill_folder(void) {
     static const uint8_t labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 1, 0};
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.200s/vargate-fuzz-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder))
-        abort();
-    atexit(remove_files);
-    snprintf(path, sizeof path, "%s/class", folder);
+    snprintf(path, sizeof path, "%s/class", fuzz_folder);
     mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/f-labels-idx1-ubyte", folder);
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(labels, 1, sizeof labels, file) != sizeof labels || fclose(file) != 0)
-        abort();
-}
-
-static void check(vg_status status) {
-    if (status != VG_OK && (vg_error_message()[0] == '\0' || strchr(vg_error_message(), '\n')))
-        abort();
+    snprintf(path, sizeof path, "%s/f-labels-idx1-ubyte", fuzz_folder);
+    fuzz_write(path, labels, sizeof labels);
 }
 
 static const char *choose(void *context, const char *name) { return name[0] == 'a' ? context : NULL; }
@@ -57,7 +35,7 @@ static void read_set(const char *from, bool resized) {
     options.threads = 1;
     snprintf(name, sizeof name, "path:%s", from);
     vg_status status = vg_dataset_open(&set, name, VG_PART_ANY, &options);
-    check(status);
+    fuzz_check(status);
     if (status != VG_OK)
         return;
     if (vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK) /* touches every pixel */
@@ -70,22 +48,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         "class/f.jpg",         "class/f.webp", "f.csv", "f.mat"};
     if (size == 0)
         return 0;
-    if (!folder[0])
-        make_folder();
+    if (fuzz_make_folder())
+        fill_folder();
     unsigned kind = data[0] % 9;
-    snprintf(path, sizeof path, "%s/%s", folder, names[kind]);
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(data + 1, 1, size - 1, file) != size - 1 || fclose(file) != 0)
-        abort();
+    snprintf(path, sizeof path, "%s/%s", fuzz_folder, names[kind]);
+    fuzz_write(path, data + 1, size - 1);
     if (kind != 4) {
         bool image = kind == 3 || kind == 5 || kind == 6;
-        read_set(image ? folder : path, false);
+        read_set(image ? fuzz_folder : path, false);
         if (image)
-            read_set(folder, true);
+            read_set(fuzz_folder, true);
     } else {
         char target[300];
-        snprintf(target, sizeof target, "%s/out", folder);
-        check(vg_tarball__extract(path, choose, target));
+        snprintf(target, sizeof target, "%s/out", fuzz_folder);
+        fuzz_check(vg_tarball__extract(path, choose, target));
         unlink(target);
     }
     unlink(path);

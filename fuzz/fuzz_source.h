@@ -8,17 +8,12 @@
 #include <string.h>
 
 #include "formats/arrays.h"
+#include "fuzz_check.h"
 #include "vargate/formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FUZZ_ELEMENTS = 1 << 22 }; /* arrays larger than this (deflated) are read in their first rows only */
-
-/* A failure must come with a message of one line. */
-static inline void fuzz_check(vg_status status) {
-    if (status != VG_OK && (vg_error_message()[0] == '\0' || strchr(vg_error_message(), '\n')))
-        abort();
-}
 
 static inline void fuzz_array(vg_source *source, size_t index) {
     vg_array_info info;
