@@ -80,7 +80,7 @@ one_kill() { # one_kill NUMBER TOOK
     again "$command" || complain "the next run fails"
     sums >"$work/sums"
     different=$(differing "$work/sums")
-    missing=$(awk 'NR == FNR { there[$3] = 1; next } !($3 in there) { print $3 }' "$work/sums" "$work/stable")
+    missing=$(awk 'FILENAME == ARGV[1] { there[$3] = 1; next } !($3 in there) { print $3 }' "$work/sums" "$work/stable")
     [ -z "$different$missing" ] || complain "the next run gives other files: $different $missing"
     killed=$((killed + 1))
 }
