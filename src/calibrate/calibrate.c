@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "calibrate/calibration.h"
 #include "calibrate/map.h"
 #include "calibrate/solvers.h"
@@ -99,11 +100,6 @@ void vg_calibration_free(vg_calibration *calibration) {
     vg_base__release(calibration);
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static vg_status find_gaps(vg_calibration *r) {
     double *gaps;
     size_t inside = 0;
@@ -114,7 +110,7 @@ static vg_status find_gaps(vg_calibration *r) {
             gaps[inside++] = fabs(log(r->bayes[i].temperature / r->newton[i].temperature));
         r->gap_loss_max = fmax(r->gap_loss_max, r->bayes[i].loss - r->newton[i].loss);
     }
-    qsort(gaps, inside, sizeof *gaps, by_value);
+    vg_base__sort_doubles(gaps, inside);
     if (inside > 0) {
         r->gap_log_t_median = 0.5 * (gaps[(inside - 1) / 2] + gaps[inside / 2]);
         r->gap_log_t_max = gaps[inside - 1];

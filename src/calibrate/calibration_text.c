@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "calibrate/map.h"
 #include "calibrate/solvers.h"
 
@@ -26,17 +27,12 @@ __attribute__((format(printf, 2, 3))) static void add_line(text_lines *t, const 
 
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
-static int compare_reals(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static vg_status add_temperatures(text_lines *t, const vg_calibration *r) {
     double *sorted;
     VG_TRY(vg_base__alloc(&sorted, r->count, sizeof *sorted, "the temperatures"));
     for (size_t i = 0; i < r->count; i++)
         sorted[i] = r->temperatures[i];
-    qsort(sorted, r->count, sizeof *sorted, compare_reals);
+    vg_base__sort_doubles(sorted, r->count);
     if (r->count == 1)
         add_line(t, "Temperature    %.6g%s\n", sorted[0], r->members > 1 ? ", shared by all members" : "");
     else

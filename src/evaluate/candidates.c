@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
+
 #include "evaluate/select_internal.h"
 
 double vg_evaluate__short_decimal(double low, double high) {
@@ -80,11 +82,6 @@ static double threshold_near(const double *values, size_t usable, size_t wanted,
                                           rule);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static vg_status sort_values(double *values, size_t n) {
     uint64_t *keys;
     VG_TRY(vg_base__alloc(&keys, 2 * n, sizeof *keys, "keys to sort"));
@@ -133,7 +130,7 @@ vg_status vg_evaluate__given_grid(vg_threshold_grid *out, const vg_select_option
         out->threshold[j] = t;
     }
     out->count = o->grid_count;
-    qsort(out->threshold, out->count, sizeof *out->threshold, compare_doubles);
+    vg_base__sort_doubles(out->threshold, out->count);
     return VG_OK;
 }
 

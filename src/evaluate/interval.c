@@ -16,17 +16,12 @@
  *
  * An interval never excludes its own figure. Where a method has no answer (all resamples alike, a figure at its end)
  * the ends are NaN: no interval. */
-#include <stdlib.h>
 
+#include "base/sort.h"
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
 enum { FEWEST_EVENTS = 3, FEW = 200 };
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Linear interpolation between order statistics: position (count - 1) q. */
 static double quantile(const double *sorted, size_t count, double q) {
@@ -62,7 +57,7 @@ double vg_evaluate__t_quantile(double probability, double freedom) {
 }
 
 static void percentile(vg_estimate *e, double *values, size_t count, double confidence) {
-    qsort(values, count, sizeof *values, compare_doubles);
+    vg_base__sort_doubles(values, count);
     e->low = quantile(values, count, (1 - confidence) / 2);
     e->high = quantile(values, count, 1 - (1 - confidence) / 2);
 }

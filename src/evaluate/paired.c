@@ -3,15 +3,10 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/base.h"
+#include "base/sort.h"
 #include "evaluate/bounds.h"
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Linear interpolation of sorted values, as NumPy does by default. */
 static double quantile(const double *sorted, size_t count, double share) {
@@ -39,7 +34,7 @@ vg_status vg_evaluate__difference(vg_estimate *out, double *p_value, double valu
         defined = defined && !isnan(d);
     }
     if (defined) {
-        qsort(differences, resamples, sizeof *differences, rising);
+        vg_base__sort_doubles(differences, resamples);
         out->low = fmin(quantile(differences, resamples, (1 - pair->confidence) / 2), value);
         out->high = fmax(quantile(differences, resamples, (1 + pair->confidence) / 2), value);
         *p_value = fmin(1, 2 * (double)(1 + (below < above ? below : above)) / (double)(resamples + 1));

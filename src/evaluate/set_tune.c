@@ -4,8 +4,9 @@
  * held without a penalty (Angelopoulos et al. 2021). lambda is the value of a grid whose sets, at the conformal
  * threshold of these samples, are smallest on average; the smaller lambda among equals. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 #include "evaluate/set_rule.h"
 
@@ -29,15 +30,10 @@ vg_status vg_set_tuning__add(vg_set_tuning *t, const vg_set_parts *label, const 
     return VG_OK;
 }
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double rank_quantile(const vg_set_tuning *t, size_t classes, double alpha, double *scores) {
     for (size_t i = 0; i < t->n; i++)
         scores[i] = t->parts[i].rank;
-    qsort(scores, t->n, sizeof *scores, compare);
+    vg_base__sort_doubles(scores, t->n);
     double rank = vg_set__quantile(scores, t->n, alpha);
     return isinf(rank) ? (double)classes : rank;
 }
@@ -48,7 +44,7 @@ static unsigned long long total_size(const vg_set_rule *rule, const vg_set_tunin
     size_t C = rule->classes;
     for (size_t i = 0; i < t->n; i++)
         scores[i] = vg_set__ranked_score(rule, &t->parts[i]);
-    qsort(scores, t->n, sizeof *scores, compare);
+    vg_base__sort_doubles(scores, t->n);
     double limit = vg_set__quantile(scores, t->n, alpha);
     for (size_t i = 0; i < t->n; i++)
         size += vg_set__prefix(rule, t->sums + i * C, C, t->parts[i].u, limit);

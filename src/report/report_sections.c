@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 #include "report/report_parts.h"
 
 static void estimate(vg_emit *e, const char *key, const vg_estimate *value) {
@@ -111,11 +113,6 @@ void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_mea
 
 enum { GATE_LINES = 12 }; /* up to this number of classes each has its own line */
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The k of `line` in an epoch: that of a class, or with many classes the smallest, the median and the largest. */
 static double gate_value(const vg_report *report, double *sorted, size_t epoch, size_t line) {
     const double *k = report->gates + epoch * report->gate_count;
@@ -123,7 +120,7 @@ static double gate_value(const vg_report *report, double *sorted, size_t epoch, 
     if (count <= GATE_LINES)
         return k[line];
     memcpy(sorted, k, count * sizeof *k);
-    qsort(sorted, count, sizeof *sorted, by_value);
+    vg_base__sort_doubles(sorted, count);
     return sorted[places[line]];
 }
 

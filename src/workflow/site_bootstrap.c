@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/calibration_bins.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/rank_tied.h"
 
@@ -182,13 +183,8 @@ static vg_status take_probes(void *context, const vg_spill_part *part) {
     return VG_OK;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void place_groups(group_counts *g) {
-    qsort(g->probes, g->probe_count, sizeof *g->probes, by_value);
+    vg_base__sort_doubles(g->probes, g->probe_count);
     for (size_t i = 1; i < GROUPS; i++) {
         double end = g->probes[i * g->probe_count / GROUPS];
         if (end > g->probes[0] && (g->end_count == 0 || end > g->ends[g->end_count - 1]))

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 vg_status vg_site_images__new(vg_site_images *images, const size_t shape[4]) {
     *images = (vg_site_images){.count = shape[0], .sites = shape[1] * shape[2] * shape[3]};
     VG_TRY(vg_base__alloc(&images->values, images->sites, sizeof *images->values, "an image"));
@@ -17,11 +19,6 @@ void vg_site_images__free(vg_site_images *images) {
     vg_base__release(images->order);
     vg_base__release(images->values);
     *images = (vg_site_images){.count = 0};
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static double quantile(const double *sorted, size_t count, double q) {
@@ -39,7 +36,7 @@ static void end_image(vg_site_images *images) {
         row->abstained_share = (double)row->abstained / (double)row->sites;
     }
     if (images->held > 0) {
-        qsort(images->values, images->held, sizeof *images->values, by_value);
+        vg_base__sort_doubles(images->values, images->held);
         for (size_t i = 0; i < images->held; i++)
             sum += images->values[i];
         row->mean = sum / (double)images->held;
