@@ -142,7 +142,7 @@ static vg_status rank_job(rank_work *work, size_t index, unsigned worker) {
     vg_evaluate__rank_store(out, column.measure.name, values, plan);
     out->curve = curve;
     if (curve)
-        vg_evaluate__rank_curve(curve, e->curve_points, &groups);
+        vg_evaluate__rank_curve(curve, e->curve_points, &groups, NULL);
     return VG_OK;
 }
 

@@ -270,8 +270,10 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
 void vg_evaluate__rank_store(vg_ranking *out, const char *name, const double *values, const vg_rank_plan *plan);
 /* Walks the groups and fills the sums. */
 void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *groups);
-/* risk[i] among the first ceil(rows (i + 1) / points). */
-void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *groups);
+/* Row number ceil(rows (i + 1) / points). */
+double vg_evaluate__curve_position(size_t i, size_t points, double rows);
+/* risk[i] among the first so many rows, of the points that lie in this part; part NULL: it is the whole. */
+void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *groups, const vg_rank_part *part);
 
 /* --- the rule (rule.c) ------------------------------------------------------------------------------------------ */
 

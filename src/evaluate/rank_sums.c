@@ -206,10 +206,17 @@ void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const 
         sums->covered[i] = covered_at(g, plan->risk[i]);
 }
 
-void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *g) {
+double vg_evaluate__curve_position(size_t i, size_t points, double rows) {
+    double position = ceil(rows * ((double)(i + 1) / (double)points) - 1e-6);
+    return position < 1 ? 1 : position > rows ? rows : position;
+}
+
+void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *g, const vg_rank_part *part) {
+    double before = part ? (double)part->rows_before : 0, wrong = part ? (double)part->errors_before : 0;
+    double all = part ? (double)part->rows_total : (double)g->rows;
     for (size_t i = 0; i < points; i++) {
-        double position = ceil((double)g->rows * ((double)(i + 1) / (double)points) - 1e-6), rows = (double)g->rows;
-        position = position < 1 ? 1 : position > rows ? rows : position;
-        risk[i] = errors_among(g, position) / position;
+        double position = vg_evaluate__curve_position(i, points, all);
+        if (position > before && position <= before + (double)g->rows)
+            risk[i] = (wrong + errors_among(g, position - before)) / position;
     }
 }

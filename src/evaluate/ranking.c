@@ -1,5 +1,6 @@
 /* ranking.c - the public ranking calls on one measure: vg_rank, vg_risk_coverage. The sums are those of rank_sums.c. */
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/rank_tied.h"
 
 static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t rows) {
     if (!measure || (rows > 0 && (!measure->values || !errors)))
@@ -50,7 +51,21 @@ void vg_evaluate__rank_store(vg_ranking *out, const char *name, const double *va
         out->coverage_at[i] = i < plan->risk_count ? (vg_estimate){*at++, NAN, NAN} : none;
 }
 
+void vg_evaluate__rank_curve_tied(double *risk, size_t points, const vg_rank_part *part, size_t rows, size_t errors) {
+    for (size_t i = 0; i < points; i++) {
+        double position = vg_evaluate__curve_position(i, points, (double)part->rows_total);
+        double inside = position - (double)part->rows_before;
+        if (inside > 0 && inside <= (double)rows)
+            risk[i] = ((double)part->errors_before + (double)errors * (inside / (double)rows)) / position;
+    }
+}
+
 vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors, size_t rows) {
+    return vg_evaluate__rank_curve_part(risk, points, NULL, measure, errors, rows);
+}
+
+vg_status vg_evaluate__rank_curve_part(double *risk, size_t points, const vg_rank_part *part, const vg_measure *measure,
+                                       const uint8_t *errors, size_t rows) {
     VG_TRY(check(measure, errors, rows));
     vg_rank_room room;
     vg_rank_groups groups;
@@ -58,7 +73,7 @@ vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measur
     vg_status status =
         vg_evaluate__rank_groups(&groups, &room, &(vg_rank_column){.measure = *measure}, errors, 1, rows);
     if (status == VG_OK)
-        vg_evaluate__rank_curve(risk, points, &groups);
+        vg_evaluate__rank_curve(risk, points, &groups, part);
     vg_evaluate__rank_room_free(&room);
     return status;
 }

@@ -181,7 +181,19 @@ typedef struct rank_walk {
     unsigned long long rows, errors, rows_total, errors_total;
     double *gap; /* bins: of the confidence; NULL: a measure */
     size_t bins;
+    double *curve; /* points; NULL: none */
+    size_t points;
 } rank_walk;
+
+/* The points of the curve that lie in a part. */
+static vg_status draw_curve(const rank_walk *w, const vg_rank_part *part, const vg_spill_part *rows) {
+    vg_measure measure = {.name = "", .values = rows->values, .stride = 1};
+    if (w->curve && rows->values && rows->rows > 0)
+        return vg_evaluate__rank_curve_part(w->curve, w->points, part, &measure, rows->errors, rows->rows);
+    if (w->curve && !rows->values)
+        vg_evaluate__rank_curve_tied(w->curve, w->points, part, rows->rows, rows->wrong);
+    return VG_OK;
+}
 
 static vg_status take_part(void *context, const vg_spill_part *rows) {
     rank_walk *w = context;
@@ -197,6 +209,7 @@ static vg_status take_part(void *context, const vg_spill_part *rows) {
         return vg_base__fail(VG_ERR_UNSUPPORTED, "%zu sites have the confidence %.17g: too many for adaptive bins",
                              rows->rows, rows->value);
     }
+    VG_TRY(draw_curve(w, &part, rows));
     if (w->count == w->room) {
         size_t room = 2 * w->room + 16;
         vg_rank_part *more = realloc(w->parts, room * sizeof *more);
@@ -212,9 +225,12 @@ static vg_status take_part(void *context, const vg_spill_part *rows) {
 
 static vg_status rank_column(vg_ranking *out, site_job *job, size_t column, const vg_evaluate_options *o) {
     rank_walk walk = {.options = o, .rows_total = job->sums.rows, .errors_total = job->sums.rows - job->sums.correct};
+    walk.curve = out->curve;
+    walk.points = job->own->curve_points;
     vg_status status = vg_value_spill__walk(job->spill, column, take_part, &walk);
     if (status == VG_OK)
         status = vg_rank_parts_merge(out, walk.parts, walk.count, o);
+    out->curve = walk.curve;
     free(walk.parts);
     memcpy(out->name, job->columns[column].name, VG_NAME_SIZE);
     return status;
@@ -270,6 +286,7 @@ static vg_evaluate_options ranking_options(const site_job *job) {
         o.risks = job->own->risks;
         o.risk_count = job->own->risk_count;
     }
+    o.curve_points = job->own->curve_points;
     o.threads = 1;
     return o;
 }
@@ -325,8 +342,6 @@ vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, cons
     vg_field_set set = vg_score_input__compared(in) & VG_FIELDS_MEASURES;
     site_job job = {.in = in, .own = own, .out = out};
     *out = (vg_site_figures){.evaluation = NULL};
-    if (own->curve_points > 0)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --curve is not there for images", in->path);
     if (own->resamples > 0 && vg_score_input__shape(in)[0] < FEWEST_IMAGES)
         return vg_base__fail(VG_ERR_DATA,
                              "%s: --bootstrap draws images, whose sites are not independent: %zu image%s, at least %d "
