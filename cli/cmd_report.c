@@ -26,6 +26,9 @@ static const option_entry own_entries[] = {
      "the samples' images: a data set's name or file (default: the run's)", 0, 0},
     {"class-names", 0, OPTION_TEXT, PLACE(how.class_names), "A,B,...|FILE", NULL,
      "names of the classes (default: the file's)", 0, 0},
+    {"calibration", 0, OPTION_TEXT, PLACE(how.calibration), "VAL", NULL,
+     "predictions with labels that the prediction sets are calibrated on (default: the run's, or half of the samples)",
+     0, 0},
     {"metrics", 0, OPTION_TEXT, PLACE(how.metrics), "FILE", NULL, "metrics.jsonl of the training (default: the run's)",
      0, 0},
     OPTION_DATA(PLACE(how.data)),
@@ -139,7 +142,7 @@ static int compare_inputs(const report_values *own, const score_options *scoring
 static int run_words(const command *self, int argc, char **argv, report_values *own) {
     static score_options options;
     option_files files;
-    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", "ignore", NULL};
+    static const char *const without[] = {"k", "measures", NULL};
     option_group groups[] = {OPTION_GROUP("Report", own_entries, own),
                              SCORE_OPTION_SUBSET("Scoring", options, without)};
     int code = options_parse(self, groups, 2, argc, argv, &files);

@@ -33,9 +33,12 @@ typedef struct vg_page_options {
     const char *const *command; /* words of the command that makes the page, which it shows; NULL: none */
     size_t command_words;
     int transient; /* the input does not outlast the call: the page shows no command that reads it */
+    /* Predictions with labels that the page's prediction sets are calibrated on; NULL: the run's val.npz, or a random
+     * half of the samples */
+    const char *calibration;
 } vg_page_options;
 #define VG_PAGE_OPTIONS_INIT                                                                                           \
-    {sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0}
+    { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0, NULL }
 
 /* A figure for print, which a page has or has not: "decomposition", "gated", "risk-coverage", "reliability",
  * "diversity", "ood". */
@@ -56,8 +59,8 @@ typedef struct vg_page {
 /* Writes FOLDER/report.html, one file that needs nothing else, and makes the folder where it is missing. `input` is the
  * folder of a run (test.npz or scores.npz, and what lies beside it), a file of predictions or one of scores. `folder`
  * NULL: INPUT/report of a run. `reading` and `options` may be NULL: defaults. Without gate settings in `reading` those
- * of the run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all measures. Multiclass
- * only. */
+ * of the run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all measures. Rows of
+ * the page are samples, in multilabel mode labels of samples, of images (axes with H) sites. */
 VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                                const vg_page_options *options);
 /* Frees it with all that belongs to it. NULL is accepted. */

@@ -5,20 +5,26 @@
  *
  *     element                  content
  *     vg-meta                  JSON: names, k, the table of measures, evaluations, OOD figures, training
- *     vg-ratio, -pred, -label  float64, W, W of all N samples; label only where labels were given
- *     vg-sample                uint32: the samples held in the page, to which all following columns belong
+ *     vg-ratio, -pred, -label  float64, W, W of all N rows or, where the page has counts, of those in vg-sample; label
+ *                              only where labels were given
+ *     vg-gridkept, -gridwrong  uint32, k x groups: with counts, what the rule keeps of each group at each k
+ *     vg-sample                uint32: the rows held in the page, to which all following columns belong
  *     vg-plotted               uint8: 1 = belongs to the random sample that is plotted
  *     vg-NAME                  float32: measure NAME, "tu", "gtu@1", ...
  *     vg-topclass, -topmean, -topstd, -topvotes    W, and uint16: the `top` largest classes of a sample
  *     vg-agree                 uint32: votes of the most voted class
  *     vg-oodS-NAME             float32: measure NAME of some samples of OOD set S
  *     vg-ids                   JSON: names of the samples in vg-sample, cut after 120 bytes; only where they have names
- *     vg-imagerows, -images    uint32 positions in vg-sample, and their pixels as bytes, planar */
+ *     vg-imagerows, -images    uint32 positions in vg-sample, and their pixels as bytes, planar
+ *     vg-site...               images of sites: see report_sites.c
+ *
+ * A row is a sample, in multilabel mode a (sample, label) pair, of images a site. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "report/report_columns.h"
 #include "report/report_parts.h"
 
 typedef struct page {
@@ -26,7 +32,9 @@ typedef struct page {
     const vg_report_rows *rows;
     vg_chosen chosen;
     vg_emit *out;
-    bool wide; /* class numbers need 32 bits */
+    bool wide;                      /* class numbers need 32 bits */
+    const vg_report_counts *counts; /* NULL: the ratios of all rows are in the page */
+    const vg_promises *promises;
 } page;
 
 enum { ID_BYTES = 120 };
@@ -34,65 +42,30 @@ static const char marker[] = "<!--VARGATE-DATA-->";
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-static void column_begin(vg_base64 *b, page *p, const char *name) {
-    *b = (vg_base64){.out = p->out};
-    vg_report__format(p->out, "<script type=\"text/plain\" id=\"vg-%s\">", name);
-}
-
-static void column_end(vg_base64 *b) {
-    vg_report__base64_finish(b);
-    vg_report__raw(b->out, "</script>\n");
-}
-
-static void put_u16(vg_base64 *b, uint32_t value) {
-    uint8_t bytes[2] = {(uint8_t)value, (uint8_t)(value >> 8)};
-    vg_report__base64(b, bytes, 2);
-}
-
-static void put_u32(vg_base64 *b, uint32_t value) {
-    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
-    vg_report__base64(b, bytes, 4);
-}
-
-static void put_f32(vg_base64 *b, double value) {
-    float narrow = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    put_u32(b, bits);
-}
-
-static void put_f64(vg_base64 *b, double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    put_u32(b, (uint32_t)bits);
-    put_u32(b, (uint32_t)(bits >> 32));
-}
-
 static void put_class(vg_base64 *b, const page *p, int64_t value) {
     if (p->wide)
-        put_u32(b, (uint32_t)value);
+        vg_report__put_u32(b, (uint32_t)value);
     else
-        put_u16(b, (uint32_t)value);
+        vg_report__put_u16(b, (uint32_t)value);
 }
 
-/* Columns of every sample: what the decision rule needs. */
+/* Columns of every row, or, beside counts, of those in the page: what the decision rule needs. */
 static void emit_rule(page *p) {
     const vg_report *r = p->report;
-    vg_base64 b;
-    column_begin(&b, p, "ratio");
-    for (size_t i = 0; i < r->n; i++)
-        put_f64(&b, p->rows->ratio[i]);
-    column_end(&b);
-    column_begin(&b, p, "pred");
-    for (size_t i = 0; i < r->n; i++)
-        put_class(&b, p, p->rows->top_class[i * p->rows->top]);
-    column_end(&b);
-    if (!r->labels)
-        return;
-    column_begin(&b, p, "label");
-    for (size_t i = 0; i < r->n; i++)
-        put_class(&b, p, r->labels[i]);
-    column_end(&b);
+    size_t count = p->counts ? p->chosen.count : r->n;
+    const char *const names[] = {"ratio", "pred", "label"};
+    for (int which = 0; which < (r->labels ? 3 : 2); which++) {
+        vg_base64 b;
+        vg_report__column_begin(&b, p->out, names[which]);
+        for (size_t i = 0; i < count; i++) {
+            size_t row = p->counts ? p->chosen.samples[i] : i;
+            if (which == 0)
+                vg_report__put_f64(&b, p->rows->ratio[row]);
+            else
+                put_class(&b, p, which == 1 ? p->rows->top_class[row * p->rows->top] : r->labels[row]);
+        }
+        vg_report__column_end(&b);
+    }
 }
 
 /* Means and spreads of the largest classes, 0 .. 1 as 16 bits. */
@@ -101,50 +74,53 @@ static void emit_top(page *p) {
     const char *const names[] = {"topclass", "topmean", "topstd", "topvotes"};
     for (int which = 0; which < (p->rows->has_votes ? 4 : 3); which++) {
         vg_base64 b;
-        column_begin(&b, p, names[which]);
+        vg_report__column_begin(&b, p->out, names[which]);
         for (size_t i = 0; i < p->chosen.count * top; i++) {
             size_t cell = p->chosen.samples[i / top] * top + i % top;
             if (which == 0)
                 put_class(&b, p, p->rows->top_class[cell]);
             else if (which == 3)
-                put_u16(&b, p->rows->top_votes[cell] > 65535 ? 65535 : p->rows->top_votes[cell]);
+                vg_report__put_u16(&b, p->rows->top_votes[cell] > 65535 ? 65535 : p->rows->top_votes[cell]);
             else {
                 double value = which == 1 ? p->rows->top_mean[cell] : p->rows->top_std[cell];
-                put_u16(&b, (uint32_t)lrint(65535 * (value < 0 ? 0 : value > 1 ? 1 : value)));
+                vg_report__put_u16(&b, (uint32_t)lrint(65535 * (value < 0 ? 0 : value > 1 ? 1 : value)));
             }
         }
-        column_end(&b);
+        vg_report__column_end(&b);
     }
     if (!p->rows->has_votes)
         return;
     vg_base64 b;
-    column_begin(&b, p, "agree");
+    vg_report__column_begin(&b, p->out, "agree");
     for (size_t i = 0; i < p->chosen.count; i++)
-        put_u32(&b, p->rows->agree[p->chosen.samples[i]]);
-    column_end(&b);
+        vg_report__put_u32(&b, p->rows->agree[p->chosen.samples[i]]);
+    vg_report__column_end(&b);
 }
 
 static void emit_measures(page *p) {
     const vg_report *r = p->report;
     for (size_t m = 0; m < r->measure_count; m++) {
         vg_base64 b;
-        column_begin(&b, p, r->measures[m].name);
+        vg_report__column_begin(&b, p->out, r->measures[m].name);
         for (size_t i = 0; i < p->chosen.count; i++)
-            put_f32(&b, r->measures[m].values[p->chosen.samples[i] * r->measures[m].stride]);
-        column_end(&b);
+            vg_report__put_f32(&b, r->measures[m].values[p->chosen.samples[i] * r->measures[m].stride]);
+        vg_report__column_end(&b);
     }
 }
 
 static void emit_samples(page *p) {
     vg_base64 b;
-    column_begin(&b, p, "sample");
+    vg_report__column_begin(&b, p->out, "sample");
     for (size_t i = 0; i < p->chosen.count; i++)
-        put_u32(&b, (uint32_t)p->chosen.samples[i]);
-    column_end(&b);
-    column_begin(&b, p, "plotted");
+        vg_report__put_u32(
+            &b, (uint32_t)(p->report->positions ? p->report->positions[p->chosen.samples[i]] : p->chosen.samples[i]));
+    vg_report__column_end(&b);
+    vg_report__column_begin(&b, p->out, "plotted");
     vg_report__base64(&b, p->chosen.plotted, p->chosen.count);
-    column_end(&b);
+    vg_report__column_end(&b);
 }
+
+static size_t sample_of(const vg_report *r, size_t row) { return row / (r->label_count ? r->label_count : 1); }
 
 /* Names of the samples in the page. Names are cut, because a hostile file could have one of any length. */
 static void emit_ids(page *p) {
@@ -156,7 +132,7 @@ static void emit_ids(page *p) {
     vg_report__open(p->out, '[');
     for (size_t i = 0; i < p->chosen.count; i++) {
         char text[ID_BYTES + 1];
-        snprintf(text, sizeof text, "%s", r->ids[p->chosen.samples[i]]);
+        snprintf(text, sizeof text, "%s", r->ids[sample_of(r, p->chosen.samples[i])]);
         vg_report__text(p->out, text);
     }
     vg_report__close(p->out, ']');
@@ -176,12 +152,11 @@ static void emit_ood_points(page *p) {
                 continue;
             snprintf(id, sizeof id, "ood%zu-%s", s, name);
             vg_base64 b;
-            column_begin(&b, p, id);
+            vg_report__column_begin(&b, p->out, id);
             for (size_t i = 0; i < count; i++)
-                put_f32(&b,
-                        set->measures[m]
-                            .values[(size_t)((double)i / (double)count * (double)set->n) * set->measures[m].stride]);
-            column_end(&b);
+                vg_report__put_f32(&b, set->measures[m].values[(size_t)((double)i / (double)count * (double)set->n) *
+                                                               set->measures[m].stride]);
+            vg_report__column_end(&b);
         }
     }
 }
@@ -194,35 +169,33 @@ static vg_status emit_images(page *p) {
     size_t size = r->channels * r->height * r->width;
     VG_TRY(vg_base__alloc(&pixels, size, 1, "an image"));
     vg_base64 b;
-    column_begin(&b, p, "imagerows");
+    vg_report__column_begin(&b, p->out, "imagerows");
     for (size_t i = 0; i < p->chosen.image_count; i++)
-        put_u32(&b, (uint32_t)p->chosen.image_rows[i]);
-    column_end(&b);
-    column_begin(&b, p, "images");
+        vg_report__put_u32(&b, (uint32_t)p->chosen.image_rows[i]);
+    vg_report__column_end(&b);
+    vg_report__column_begin(&b, p->out, "images");
     vg_status status = VG_OK;
     for (size_t i = 0; i < p->chosen.image_count && status == VG_OK; i++) {
-        status = r->image(r->image_context, p->chosen.samples[p->chosen.image_rows[i]], pixels);
+        status = r->image(r->image_context, sample_of(r, p->chosen.samples[p->chosen.image_rows[i]]), pixels);
         if (status == VG_OK)
             vg_report__base64(&b, pixels, size);
     }
-    column_end(&b);
+    vg_report__column_end(&b);
     vg_base__release(pixels);
     return status;
 }
 
 /* --- meta ------------------------------------------------------------------------------------------------------- */
 
-static void emit_names(page *p) {
-    const vg_report *r = p->report;
-    vg_emit *e = p->out;
-    vg_report__key(e, "class_names");
-    if (!r->class_names) {
+static void emit_names(vg_emit *e, const char *key, const char *const *names, size_t count) {
+    vg_report__key(e, key);
+    if (!names) {
         vg_report__text(e, NULL);
         return;
     }
     vg_report__open(e, '[');
-    for (size_t c = 0; c < r->classes; c++)
-        vg_report__text(e, r->class_names[c]);
+    for (size_t c = 0; c < count; c++)
+        vg_report__text(e, names[c]);
     vg_report__close(e, ']');
 }
 
@@ -256,10 +229,12 @@ static void emit_header(page *p) {
     vg_report__key_text(e, "command", r->command);
     vg_report__key_text(e, "decide", r->decide);
     vg_report__key_text(e, "policy", r->policy);
-    vg_report__key_count(e, "n", r->n);
+    vg_report__key_count(e, "n", p->counts ? (size_t)p->counts->rows : r->n);
     vg_report__key_count(e, "m", r->members);
     vg_report__key_count(e, "c", r->classes);
-    emit_names(p);
+    vg_report__key_count(e, "labels", r->label_count);
+    emit_names(e, "class_names", r->class_names, r->classes);
+    emit_names(e, "label_names", r->label_names, r->label_count);
     vg_report__key(e, "k");
     vg_report__open(e, '[');
     for (size_t i = 0; i < r->k_count; i++)
@@ -297,7 +272,12 @@ static vg_status emit_meta(page *p) {
     vg_report__key(e, "ood");
     VG_TRY(vg_report__emit_ood(e, r));
     vg_report__key(e, "promise");
-    VG_TRY(vg_report__emit_promises(e, r));
+    vg_report__emit_promises(e, p->promises);
+    vg_report__key(e, "grid");
+    vg_report__emit_counts(e, p->counts);
+    vg_report__key(e, "sites");
+    vg_report__emit_sites(e, r->sites);
+    vg_report__emit_advice(e, r);
     vg_report__key_count(e, "channels", p->chosen.image_count ? r->channels : 0);
     vg_report__key_count(e, "height", r->height);
     vg_report__key_count(e, "width", r->width);
@@ -307,6 +287,7 @@ static vg_status emit_meta(page *p) {
 }
 
 static vg_status emit_page(page *p) {
+    const vg_report *r = p->report;
     const char *text = (const char *)vg_report__template;
     size_t length = sizeof marker - 1, at = 0, size = vg_report__template_size;
     while (at + length <= size && memcmp(text + at, marker, length) != 0)
@@ -319,7 +300,12 @@ static vg_status emit_page(page *p) {
     emit_samples(p);
     emit_ids(p);
     emit_measures(p);
-    emit_top(p);
+    if (!r->sites)
+        emit_top(p);
+    if (p->counts)
+        vg_report__emit_count_columns(p->out, p->counts);
+    if (r->sites)
+        vg_report__emit_site_columns(p->out, r->sites, p->counts);
     emit_ood_points(p);
     VG_TRY(emit_images(p));
     vg_report__bytes(p->out, text + at + length, size - at - length);
@@ -347,21 +333,32 @@ static vg_status check(const vg_report *r) {
     return VG_OK;
 }
 
+static vg_status write_page(page *p, const vg_sink *sink) {
+    VG_TRY(vg_base__alloc(&p->out, 1, sizeof *p->out, "the page"));
+    vg_report__emit_begin(p->out, sink);
+    vg_status status = emit_page(p), ended = vg_report__emit_end(p->out);
+    vg_base__release(p->out);
+    return status == VG_OK ? ended : status;
+}
+
 vg_status vg_report__page(const vg_report *report, const vg_sink *sink) {
     vg_report taken;
+    vg_promises *promises = NULL;
+    vg_report_counts counted = {.count = 0};
     VG_TRY(vg_report__take(&taken, report));
     VG_TRY(check(&taken));
-    page p = {.report = &taken, .rows = taken.rows, .wide = taken.classes > 65536};
+    page p = {.report = &taken, .rows = taken.rows, .wide = taken.classes > 65536, .counts = taken.counts};
     VG_TRY(vg_report__choose(&p.chosen, &taken));
-    vg_status status = vg_base__alloc(&p.out, 1, sizeof *p.out, "the page");
-    if (status == VG_OK) {
-        vg_report__emit_begin(p.out, sink);
-        status = emit_page(&p);
-        vg_status ended = vg_report__emit_end(p.out);
-        if (status == VG_OK)
-            status = ended;
+    vg_status status = vg_report__promise(&promises, &taken);
+    p.promises = promises;
+    if (status == VG_OK && !p.counts && taken.n > VG_REPORT_EXACT_ROWS) {
+        status = vg_report__count_rows(&counted, &taken, promises);
+        p.counts = &counted;
     }
-    vg_base__release(p.out);
+    if (status == VG_OK)
+        status = write_page(&p, sink);
+    vg_report__counts_free(&counted);
+    vg_base__release(promises);
     vg_report__chosen_free(&p.chosen);
     return status;
 }

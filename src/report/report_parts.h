@@ -45,8 +45,27 @@ vg_status vg_report__ood_curves(vg_ood_curves *out, const vg_measure *id, size_t
 void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *evaluation, int with_measures);
 vg_status vg_report__emit_training(vg_emit *e, const vg_report *report);
 vg_status vg_report__emit_ood(vg_emit *e, const vg_report *report);
-/* The k that can be promised for each of a list of target risks; null without labels (report_promise.c). */
-vg_status vg_report__emit_promises(vg_emit *e, const vg_report *report);
+/* Counts at a list of k, and images of sites: null where there are none; then their columns (report_sites.c). */
+void vg_report__emit_counts(vg_emit *e, const vg_report_counts *counts);
+void vg_report__emit_count_columns(vg_emit *e, const vg_report_counts *counts);
+void vg_report__emit_sites(vg_emit *e, const vg_report_sites *sites);
+void vg_report__emit_site_columns(vg_emit *e, const vg_report_sites *sites, const vg_report_counts *counts);
+/* What evaluate advises, and figures of prediction sets: keys of the enclosing object. */
+void vg_report__emit_advice(vg_emit *e, const vg_report *report);
+
+/* The k that can be promised for each of a list of target risks (report_promise.c). */
+enum { VG_PROMISES = 270 };
+typedef struct vg_promises {
+    double confidence, target[VG_PROMISES];
+    vg_selection found[VG_PROMISES];
+} vg_promises;
+/* `*out` is NULL where nothing can be promised: without labels, of one sample, and of rows that are a sample of more.
+ * Released with vg_base__release. */
+vg_status vg_report__promise(vg_promises **out, const vg_report *report);
+void vg_report__emit_promises(vg_emit *e, const vg_promises *promises);
+
+/* Counts of all rows of a report, at the k of the page, its presets and its promises. */
+vg_status vg_report__count_rows(vg_report_counts *out, const vg_report *report, const vg_promises *promises);
 
 /* The page without data, split where data are inserted. Made from report_template.html when the library is built. */
 extern const unsigned char vg_report__template[];

@@ -71,10 +71,32 @@ static vg_status check_range(const vg_report_rows *rows, size_t first, size_t co
     return VG_OK;
 }
 
+/* Rows of a multilabel task: the outcomes absent and present with one spread. */
+static vg_status feed_labels(vg_report_rows *rows, size_t first, size_t count, const double *mean, const double *std) {
+    for (size_t i = 0; i < count; i++) {
+        size_t row = first + i;
+        double u = mean[i], larger = u > 0.5 ? u : 1 - u;
+        if (isnan(u) || isnan(std[i]))
+            return vg_base__fail(VG_ERR_DATA, "sample %zu: mean or spread of label %zu is NaN", row / rows->label_count,
+                                 row % rows->label_count);
+        double k = rows->class_k ? rows->class_k[row % rows->label_count] : 1;
+        rows->ratio[row] = vg_evaluate__ratio(2 * larger - 1, 2 * k * std[i]);
+        for (size_t t = 0; t < 2; t++) {
+            int32_t outcome = (int32_t)((u > 0.5) != (t == 1));
+            rows->top_class[2 * row + t] = outcome;
+            rows->top_mean[2 * row + t] = (float)(outcome ? u : 1 - u);
+            rows->top_std[2 * row + t] = (float)std[i];
+        }
+    }
+    return VG_OK;
+}
+
 vg_status vg_report__rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean,
                                const double *std) {
     size_t C = rows->classes, top = rows->top;
     VG_TRY(check_range(rows, first, count));
+    if (rows->label_count)
+        return feed_labels(rows, first, count, mean, std);
     for (size_t i = 0; i < count * C; i++) {
         if (isnan(mean[i]) || isnan(std[i]))
             return vg_base__fail(VG_ERR_DATA, "sample %zu: mean or spread of class %zu is NaN", first + i / C, i % C);
@@ -102,8 +124,26 @@ static double element(const vg_predictions *p, size_t n, size_t m, size_t c) {
     return p->dtype == VG_F64 ? ((const double *)p->data)[at] : (double)((const float *)p->data)[at];
 }
 
+/* Members that see a label present: a probability above 1/2, a logit above 0. */
+static vg_status count_labels(vg_report_rows *rows, size_t first, const vg_predictions *block) {
+    VG_TRY(check_range(rows, first * rows->label_count, block->n * rows->label_count));
+    for (size_t i = 0; i < block->n * block->c; i++) {
+        size_t row = first * block->c + i;
+        uint32_t present = 0;
+        for (size_t m = 0; m < block->m; m++)
+            present += element(block, i / block->c, m, i % block->c) > rows->present_above;
+        for (size_t t = 0; t < 2; t++)
+            rows->top_votes[2 * row + t] = rows->top_class[2 * row + t] ? present : (uint32_t)block->m - present;
+        rows->agree[row] = 2 * present > block->m ? present : (uint32_t)block->m - present;
+    }
+    rows->has_votes = 1;
+    return VG_OK;
+}
+
 vg_status vg_report__rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block) {
     uint32_t *votes;
+    if (rows->label_count)
+        return count_labels(rows, first, block);
     VG_TRY(check_range(rows, first, block->n));
     if (block->c != rows->classes || (block->dtype != VG_F32 && block->dtype != VG_F64))
         return vg_base__fail(VG_ERR_ARGUMENT, "votes over %zu classes, the report has %zu", block->c, rows->classes);

@@ -97,6 +97,9 @@ void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_mea
     estimate(e, "mce", &v->mce);
     estimate(e, "nll", &v->nll);
     estimate(e, "brier", &v->brier);
+    estimate(e, "f1_micro", &v->f1_micro);
+    estimate(e, "subset_accuracy", &v->subset_accuracy);
+    estimate(e, "miou", &v->miou);
     notes(e, v);
     reliability(e, v);
     if (with_measures) {
@@ -109,6 +112,23 @@ void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_mea
         vg_report__close(e, '}');
     }
     vg_report__close(e, '}');
+}
+
+void vg_report__emit_advice(vg_emit *e, const vg_report *r) {
+    vg_report__key_text(e, "advice", r->advice);
+    vg_report__key(e, "findings");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < r->finding_count; i++) {
+        vg_report__open(e, '{');
+        vg_report__key_text(e, "about", r->findings[i].about);
+        vg_report__key_text(e, "verdict", r->findings[i].verdict);
+        vg_report__key_text(e, "choice", r->findings[i].choice);
+        vg_report__key_text(e, "text", r->findings[i].text);
+        vg_report__close(e, '}');
+    }
+    vg_report__close(e, ']');
+    vg_report__key_text(e, "sets", r->sets); /* a document of its own, as text */
+    vg_report__key_text(e, "sets_from", r->sets_from);
 }
 
 enum { GATE_LINES = 12 }; /* up to this number of classes each has its own line */

@@ -130,6 +130,17 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
     return VG_OK;
 }
 
+vg_status vg_evaluation__of_input(vg_evaluation_result **out, vg_score_input *in, const vg_evaluate_file_options *own) {
+    evaluation_owner *owner = calloc(1, sizeof *owner);
+    vg_status status = owner ? fill(owner, in, own) : vg_base__fail(VG_ERR_MEMORY, "out of memory for the evaluation");
+    *out = NULL;
+    if (status == VG_OK)
+        *out = &owner->result;
+    else
+        vg_evaluation_result_free((vg_evaluation_result *)(void *)owner);
+    return status;
+}
+
 vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                            const vg_evaluate_file_options *options) {
     vg_evaluate_file_options own = VG_EVALUATE_FILE_OPTIONS_INIT;
@@ -139,14 +150,8 @@ vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const v
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_evaluate_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     VG_TRY(vg_score_input__open_maps(&in, path, &reading, reading.labels, &own.job));
-    evaluation_owner *owner = calloc(1, sizeof *owner);
-    vg_status status =
-        owner ? fill(owner, &in, &own) : vg_base__fail(VG_ERR_MEMORY, "out of memory for the evaluation");
+    vg_status status = vg_evaluation__of_input(out, &in, &own);
     vg_score_input__close(&in);
-    if (status == VG_OK)
-        *out = &owner->result;
-    else
-        vg_evaluation_result_free((vg_evaluation_result *)(void *)owner);
     return status;
 }
 

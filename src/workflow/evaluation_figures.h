@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "vargate/workflow.h"
 #include "workflow/figure_table.h"
 
 /* The figures of one measure's ranking: AURC, E-AURC, AUGRC, error AUROC, error AUPR. */
@@ -19,6 +20,10 @@ vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation 
 vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluation *evaluation);
 /* The rows and columns of that table that a first look needs. It borrows the table's names. */
 vg_status vg_evaluation__brief_table(vg_figure_table **out, const vg_figure_table *measures, const vg_evaluation *e);
+
+/* vg_evaluate_file for an input that is open, its labels read as maps where it has images. */
+vg_status vg_evaluation__of_input(vg_evaluation_result **out, struct vg_score_input *in,
+                                  const vg_evaluate_file_options *own);
 
 /* Which calibrator the predictions support, as one more finding. The input has labels, one per sample. */
 vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_score_input *in);

@@ -79,6 +79,12 @@ static void append_columns(line *l, const vg_input_options *reading) {
         append_word(l, "--logits");
 }
 
+static void append_task(line *l, const vg_score_options *o) {
+    if (o->task != VG_TASK_MULTICLASS)
+        append_word(l, "--multilabel");
+    append_option(l, "--multilabel-form", o->task == VG_TASK_MULTILABEL_LITERAL ? "literal" : NULL);
+}
+
 static void append_reading(line *l, const vg_input_options *reading) {
     append_option(l, "--format", reading->format);
     append_option(l, "--labels", reading->labels);
@@ -90,6 +96,7 @@ static void append_reading(line *l, const vg_input_options *reading) {
     append_option(l, "--sigma", reading->scoring->sigma_margin == VG_SIGMA_SAMPLE ? "sample" : NULL);
     if (reading->scoring->renormalise)
         append_word(l, "--renormalise");
+    append_task(l, reading->scoring);
 }
 
 /* Whether a preset has the conventions that no option of their own sets. */
@@ -119,9 +126,7 @@ static void append_conventions(line *l, const vg_score_options *o) {
         append_word(l, "--normalise");
     if (o->renormalise)
         append_word(l, "--renormalise");
-    if (o->task != VG_TASK_MULTICLASS)
-        append_word(l, "--multilabel");
-    append_option(l, "--multilabel-form", o->task == VG_TASK_MULTILABEL_LITERAL ? "literal" : NULL);
+    append_task(l, o);
 }
 
 static vg_status finish(char **out, line *l) {

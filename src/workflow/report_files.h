@@ -3,6 +3,7 @@
 #define VG_WORKFLOW_REPORT_FILES_H
 
 #include "base/base.h"
+#include "formats/arrays.h"
 #include "report/report.h"
 #include "vargate/data.h"
 #include "vargate/nn.h"
@@ -13,7 +14,9 @@
 typedef struct vg_report_images {
     vg_dataset *set;
     vg_dataset_info info;
-    size_t *indices; /* NULL: sample i is image i */
+    size_t *indices;           /* NULL: sample i is image i */
+    vg_source *array;          /* images of an .npy, in place of a set; NULL: none */
+    bool channels_last, whole; /* its axes are N, H, W, C; its values are 0..255, not 0..1 */
 } vg_report_images;
 
 /* Where the images are looked for and what they must fit. */
@@ -28,6 +31,7 @@ typedef struct vg_report_image_request {
     vg_part part;                   /* VG_PART_ANY: the test part where there is one */
     const char *const *class_names; /* of the labels, `classes` of them; NULL: not known */
     size_t classes;
+    size_t resize[2]; /* image files of any size become height x width; 0: they are as they are */
 } vg_report_image_request;
 
 /* Fails, with a message that says why, when there is no set that fits n samples (and the labels, where both have them).

@@ -15,6 +15,8 @@ static vg_status open_set(vg_dataset **out, const vg_report_image_request *reque
     if (request->recipe)
         options = vg_training_data__options(request->recipe, NULL);
     options.folder = request->folder;
+    if (request->resize[0])
+        memcpy(options.resize, request->resize, sizeof options.resize);
     if (strncmp(request->name, "path:", 5) == 0 || vg_data_find(request->name, NULL))
         return vg_dataset_open(out, request->name, request->part, &options);
     int length = snprintf(path, sizeof path, "path:%s", request->name);
@@ -48,8 +50,53 @@ static vg_status check_fit(vg_report_images *images, const vg_report_image_reque
     return VG_OK;
 }
 
+/* Images of an array of numbers: (N, H, W), (N, H, W, C) or (N, C, H, W) with one or three channels. */
+static vg_status open_array(vg_report_images *images, const vg_report_image_request *request) {
+    vg_array_info array;
+    VG_TRY(vg_source__open(&images->array, request->name));
+    VG_TRY(vg_source__info(images->array, 0, &array));
+    const size_t *shape = array.shape;
+    bool four = array.rank == 4, first = four && (shape[1] == 1 || shape[1] == 3);
+    images->channels_last = four && !first;
+    if (array.rank < 3 || array.rank > 4 || array.count == 0 || (four && !first && shape[3] != 1 && shape[3] != 3))
+        return vg_base__fail(VG_ERR_DATA, "images are (N, H, W), or (N, H, W, C) or (N, C, H, W) of 1 or 3 channels");
+    if (shape[0] != request->n)
+        return vg_base__fail(VG_ERR_DATA, "%zu images, but the predictions are of %zu", shape[0], request->n);
+    images->whole = array.element != VG_ELEMENT_F32 && array.element != VG_ELEMENT_F64 &&
+                    array.element != VG_ELEMENT_F16 && array.element != VG_ELEMENT_BF16;
+    images->info = (vg_dataset_info){.name = request->name,
+                                     .n = shape[0],
+                                     .channels = !four   ? 1
+                                                 : first ? shape[1]
+                                                         : shape[3],
+                                     .height = shape[first ? 2 : 1],
+                                     .width = shape[first ? 3 : 2]};
+    return VG_OK;
+}
+
+static vg_status array_pixels(const vg_report_images *images, size_t sample, uint8_t *pixels) {
+    size_t plane = images->info.height * images->info.width, channels = images->info.channels;
+    double *values;
+    VG_TRY(vg_base__alloc(&values, channels * plane, sizeof *values, "an image"));
+    vg_status status = vg_source__read_f64(images->array, 0, sample, 1, values);
+    for (size_t i = 0; i < channels * plane && status == VG_OK; i++) {
+        size_t from = images->channels_last ? i % plane * channels + i / plane : i;
+        double value = images->whole ? values[from] : 255 * values[from] + 0.5;
+        pixels[i] = (uint8_t)(value > 255 ? 255 : value > 0 ? value : 0);
+    }
+    vg_base__release(values);
+    return status;
+}
+
 vg_status vg_report_images__open(vg_report_images *images, const vg_report_image_request *request) {
+    size_t length = strlen(request->name);
     *images = (vg_report_images){0};
+    if (length > 4 && strcmp(request->name + length - 4, ".npy") == 0) {
+        vg_status status = open_array(images, request);
+        if (status != VG_OK)
+            vg_report_images__close(images);
+        return status;
+    }
     VG_TRY(open_set(&images->set, request));
     images->info = vg_dataset__info(images->set);
     vg_status status = check_fit(images, request);
@@ -62,6 +109,7 @@ vg_status vg_report_images__open(vg_report_images *images, const vg_report_image
 void vg_report_images__close(vg_report_images *images) {
     vg_indices__free(images->indices);
     vg_dataset_free(images->set);
+    vg_source__close(images->array);
     *images = (vg_report_images){0};
 }
 
@@ -69,6 +117,8 @@ vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels
     const vg_report_images *images = context;
     size_t size = images->info.channels * images->info.height * images->info.width;
     size_t index = images->indices ? images->indices[sample] : sample;
+    if (images->array)
+        return array_pixels(images, index, pixels);
     const void *all = vg_dataset__pixels(images->set);
     if (!all) {
         vg_dataset *one;

@@ -14,6 +14,7 @@
 #include "formats/text_file.h"
 #include "nn/recipe.h"
 #include "vargate/nn.h"
+#include "workflow/evaluation_figures.h"
 #include "workflow/report_command.h"
 #include "workflow/report_files.h"
 #include "workflow/report_subject.h"
@@ -37,8 +38,8 @@ typedef struct page_data {
     bool is_run, has_recipe;
     vg_recipe recipe;
     char predictions[PATH_ROOM], temperatures[PATH_ROOM], metrics[PATH_ROOM], folder[PATH_ROOM], path[PATH_ROOM + 32];
-    char gates[PATH_ROOM];                 /* k.json of a run */
-    char *title, ensemble[256], note[256]; /* title: a copy of the caller's; NULL: none was given */
+    char gates[PATH_ROOM], validation[PATH_ROOM]; /* k.json and val.npz of a run */
+    char *title, ensemble[256], note[256];        /* title: a copy of the caller's; NULL: none was given */
     char *command, *decide, *policy, created[32];
     vg_report_subject subject;
     vg_evaluation *other;
@@ -49,6 +50,9 @@ typedef struct page_data {
     char **names;
     vg_report_epochs epochs;
     vg_verdict verdict;
+    vg_finding findings[VG_MAX_FINDINGS];
+    size_t finding_count;
+    char advice[VG_FINDING_SIZE];
     vg_report report;
 } page_data;
 
@@ -109,6 +113,7 @@ static vg_status look_into_run(page_data *page, const char *folder) {
                              "%s: neither test.npz nor scores.npz in it; 'vargate run' and 'vargate predict' make them",
                              folder);
     snprintf(page->temperatures, PATH_ROOM, "%.4000s/temps.json", folder);
+    snprintf(page->validation, PATH_ROOM, "%.4000s/val.npz", folder);
     snprintf(page->metrics, PATH_ROOM, "%.4000s/metrics.jsonl", folder);
     snprintf(path, sizeof path, "%.4000s/recipe.yaml", folder);
     if (is_there(path)) {
@@ -125,11 +130,11 @@ static vg_status look_into_run(page_data *page, const char *folder) {
 /* FOLDER/report.html may replace a page of ours and nothing that is read here. */
 static vg_status check_page(const page_data *page, const char *input) {
     const vg_page_options *own = &page->own;
-    const char *inputs[VG_PAGE_OOD + 6] = {input,        page->reading.labels, page->reading.temperature,
-                                           own->metrics, own->images,          own->class_names};
+    const char *inputs[VG_PAGE_OOD + 7] = {input,       page->reading.labels, page->reading.temperature, own->metrics,
+                                           own->images, own->class_names,     own->calibration};
     for (size_t i = 0; i < page->ood_count; i++)
-        inputs[6 + i] = page->ood[i].path;
-    return vg_target_check(page->path, VG_PRODUCT_PAGE, inputs, 6 + page->ood_count, own->force);
+        inputs[7 + i] = page->ood[i].path;
+    return vg_target_check(page->path, VG_PRODUCT_PAGE, inputs, 7 + page->ood_count, own->force);
 }
 
 static vg_status set_reading(page_data *page) {
@@ -141,8 +146,6 @@ static vg_status set_reading(page_data *page) {
         page->scoring.k = page->recipe.k;
         page->scoring.k_count = page->recipe.k_count;
     }
-    if (page->scoring.task != VG_TASK_MULTICLASS)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a report is for multiclass");
     return VG_OK;
 }
 
@@ -167,7 +170,10 @@ static vg_status look(page_data *page, const char *input, const char *folder) {
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static vg_status read_subject(page_data *page) {
-    vg_report_source source = {page->predictions, &page->reading, &page->own.job, false};
+    const char *calibration = page->own.calibration;
+    if (!calibration && page->is_run && is_there(page->validation))
+        calibration = page->validation;
+    vg_report_source source = {page->predictions, &page->reading, &page->own.job, false, calibration};
     vg_report_subject *s = &page->subject;
     VG_TRY(vg_report_subject__read(s, &source));
     if (s->is_scores || !s->evaluation || !s->logits)
@@ -197,8 +203,13 @@ static vg_status read_ood(page_data *page, size_t i) {
         scoring.k = id->k;
         scoring.k_count = id->k_count;
     }
-    vg_report_source source = {path, &reading, &page->own.job, true};
+    vg_report_source source = {path, &reading, &page->own.job, true, NULL};
     VG_TRY(vg_report_subject__read(ood, &source));
+    if (id->label_count)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s: a page of multilabel predictions has no OOD sets: vargate ood "
+                             "--multilabel compares them",
+                             path);
     if (ood->c != id->c)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, %s has %zu", path, ood->c, page->predictions, id->c);
     if (!same_measures(id, ood))
@@ -221,11 +232,20 @@ static vg_status read_images(page_data *page) {
     bool of_run = !page->own.images && page->has_recipe;
     vg_report_image_request request = {.name = page->own.images,
                                        .folder = page->own.data,
-                                       .n = page->subject.n,
+                                       .n = vg_report_subject__samples(&page->subject),
                                        .labels = page->subject.labels,
                                        .part = VG_PART_ANY,
                                        .class_names = (const char *const *)page->subject.class_names,
-                                       .classes = page->subject.c};
+                                       .classes = vg_report_subject__names(&page->subject)};
+    const vg_report_sites *sites = page->subject.is_sites ? &page->subject.sites.shown : NULL;
+    if (page->subject.label_count || sites) { /* its classes are none of the images' */
+        request.class_names = NULL;
+        request.labels = NULL;
+    }
+    if (sites) {
+        request.n = sites->shape[0];
+        memcpy(request.resize, &sites->shape[1], sizeof request.resize);
+    }
     if (page->has_recipe)
         request.recipe = &page->recipe;
     if (of_run) {
@@ -237,6 +257,8 @@ static vg_status read_images(page_data *page) {
     if (!request.name)
         return VG_OK;
     vg_status status = vg_report_images__open(&page->images, &request);
+    if (status == VG_OK && sites)
+        status = vg_site_report__photos(&page->subject.sites, &page->images);
     if (status == VG_OK)
         return VG_OK;
     if (!of_run)
@@ -252,7 +274,7 @@ static vg_status read_all(page_data *page) {
         VG_TRY(read_ood(page, i));
     VG_TRY(read_images(page));
     if (own->class_names)
-        VG_TRY(vg_report_names__read(&page->names, page->subject.c, own->class_names));
+        VG_TRY(vg_report_names__read(&page->names, vg_report_subject__names(&page->subject), own->class_names));
     if (!page->metrics[0] || !(own->metrics || is_there(page->metrics)))
         return VG_OK;
     VG_TRY(vg_report_epochs__read(&page->epochs, page->metrics));
@@ -282,13 +304,24 @@ static void describe(page_data *page) {
         snprintf(page->note, sizeof page->note, "as trained, before calibration; calibrated figures beside them");
 }
 
-/* The library's verdict on the subject; "unknown" in scores of older files, which lack what it looks at. */
+/* The library's verdict on the subject; "unknown" in scores of older files, which lack what it looks at; and what
+ * the figures advise. */
 static vg_status judge(page_data *page) {
     const vg_evaluation *e = page->subject.evaluation;
     unsigned long long labelled = e ? e->rows : 0;
     unsigned long long correct = e ? (unsigned long long)llround(e->accuracy.value * (double)e->rows) : 0;
     page->verdict = (vg_verdict)VG_VERDICT_INIT;
-    return vg_verdict_judge(&page->verdict, &page->subject.summary, correct, labelled);
+    VG_TRY(vg_verdict_judge(&page->verdict, &page->subject.summary, correct, labelled));
+    const vg_evaluation_result *evaluated = page->subject.evaluated;
+    if (evaluated) {
+        page->finding_count = evaluated->finding_count;
+        memcpy(page->findings, evaluated->findings, page->finding_count * sizeof *page->findings);
+        snprintf(page->advice, sizeof page->advice, "%s", evaluated->advice);
+    } else if (e) { /* of scores: nothing that a calibrator could be compared on */
+        page->finding_count = vg_evaluation_findings(page->findings, e, &page->verdict);
+        vg_evaluation__advice(page->advice, page->findings, page->finding_count);
+    }
+    return VG_OK;
 }
 
 static void fill_subject(page_data *page) {
@@ -313,17 +346,35 @@ static void fill_subject(page_data *page) {
     r->train_accuracy = page->epochs.train_accuracy;
     r->gates = page->epochs.gates;
     r->gate_count = page->epochs.gate_count;
+    if (s->is_sites) {
+        r->counts = &s->sites.counts;
+        r->positions = s->sites.positions;
+        r->sites = &s->sites.shown;
+    }
+    r->findings = page->findings;
+    r->finding_count = page->finding_count;
+    r->advice = page->finding_count ? page->advice : NULL;
+    r->sets = s->sets;
+    r->sets_from = page->own.calibration                        ? base_name(page->own.calibration)
+                   : page->is_run && is_there(page->validation) ? "val.npz"
+                                                                : "a random half of these";
 }
 
 static void fill_images(page_data *page) {
     const vg_dataset_info *info = &page->images.info;
     vg_report *r = &page->report;
+    char **given = page->names ? page->names : page->subject.class_names;
+    static const char *const outcomes[] = {"absent", "present"};
     r->ids = (const char *const *)page->subject.ids;
-    if (page->names || page->subject.class_names)
-        r->class_names = (const char *const *)(page->names ? page->names : page->subject.class_names);
+    r->label_count = page->subject.label_count;
+    if (r->label_count) {
+        r->label_names = (const char *const *)given;
+        r->class_names = outcomes;
+    } else if (given)
+        r->class_names = (const char *const *)given;
     else if (page->images.set && info->class_names && info->classes == page->subject.c)
         r->class_names = info->class_names;
-    if (!page->images.set)
+    if (page->subject.is_sites || !(page->images.set || page->images.array))
         return;
     r->image = vg_report_images__pixels;
     r->image_context = &page->images;
@@ -441,7 +492,7 @@ void vg_page_free(vg_page *shown) {
         vg_report_subject__free(&page->ood[i].subject);
         free(page->ood[i].figures);
     }
-    vg_report_names__free(page->names, page->subject.c);
+    vg_report_names__free(page->names, vg_report_subject__names(&page->subject));
     vg_report_subject__free(&page->subject);
     vg_evaluation_free(page->other);
     vg_report_images__close(&page->images);

@@ -25,6 +25,16 @@ static bool has_measure(const vg_source *source) {
     return false;
 }
 
+/* In multilabel mode a measure has a value for every label of a sample. */
+static bool is_multilabel(const vg_source *source) {
+    size_t index;
+    vg_array_info info;
+    for (int f = 0; f < VG_FIELD_MEASURES; f++)
+        if (find(source, vg_field__name((vg_field)f), &index, &info))
+            return info.rank == (vg_field__gated((vg_field)f) ? 3 : 2);
+    return false;
+}
+
 bool vg_report_scores__holds(const char *path) {
     vg_source *source;
     size_t index;
@@ -44,12 +54,15 @@ static vg_status read_shape(vg_report_subject *out, vg_source *source) {
         return vg_base__fail(
             VG_ERR_DATA, "%s: scores without mean and std; write them with 'vargate score PRED -o FILE' (all measures)",
             out->path);
-    if (info.rank != 2 || info.shape[0] == 0 || info.shape[1] < 2)
+    if (info.rank != 2 || info.shape[0] == 0 || info.shape[1] < (is_multilabel(source) ? 1 : 2))
         return vg_base__fail(VG_ERR_DATA, "%s: mean has no shape (N, C) with N >= 1, C >= 2", out->path);
     out->n = info.shape[0];
     out->c = info.shape[1];
-    if (find(source, "tu", &index, &info) && info.rank != 1)
-        return vg_base__fail(VG_ERR_DATA, "%s: multilabel scores; a report is for multiclass", out->path);
+    if (is_multilabel(source)) {
+        out->label_count = out->c;
+        out->n *= out->c;
+        out->c = 2;
+    }
     if (!find(source, "k", &index, &info) || info.rank != 1 || info.count > MOST_K)
         return vg_base__fail(VG_ERR_DATA, "%s: k is not a list of gate settings", out->path);
     out->k_count = info.count;
@@ -65,24 +78,25 @@ static vg_status read_class_k(vg_report_subject *out, vg_source *source) {
     vg_array_info info;
     if (!find(source, "class_k", &index, &info))
         return VG_OK;
-    if (info.rank != 1 || info.count != out->c)
-        return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", out->path, out->c);
-    VG_TRY(vg_base__alloc(&out->class_k, out->c, sizeof *out->class_k, "a k for every class"));
-    return vg_source__read_f64(source, index, 0, out->c, out->class_k);
+    size_t count = vg_report_subject__names(out);
+    if (info.rank != 1 || info.count != count)
+        return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", out->path, count);
+    VG_TRY(vg_base__alloc(&out->class_k, count, sizeof *out->class_k, "a k for every class"));
+    return vg_source__read_f64(source, index, 0, count, out->class_k);
 }
 
 /* Measures of the file into columns of their own. */
 static vg_status read_measures(vg_report_subject *out, vg_source *source) {
     vg_field_set set = 0;
-    size_t index;
+    size_t index, samples = vg_report_subject__samples(out), axes = out->label_count ? 2 : 1;
     vg_array_info info;
     for (int f = 0; f < VG_FIELD_MEASURES; f++) {
         bool gated = vg_field__gated((vg_field)f);
         if (!find(source, vg_field__name((vg_field)f), &index, &info) || (gated && out->k_count == 0))
             continue;
-        if (info.shape[0] != out->n || info.rank != (gated ? 2 : 1) || (gated && info.shape[1] != out->k_count))
+        if (info.shape[0] != samples || info.rank != axes + gated || info.count != out->n * (gated ? out->k_count : 1))
             return vg_base__fail(VG_ERR_DATA, "%s: %s has not the shape of scores of %zu samples", out->path, info.name,
-                                 out->n);
+                                 samples);
         set |= VG_FIELD_BIT(f);
     }
     VG_TRY(vg_columns__new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)));
@@ -92,7 +106,7 @@ static vg_status read_measures(vg_report_subject *out, vg_source *source) {
     for (int f = 0; f < VG_FIELD_MEASURES; f++) {
         if (!(set & VG_FIELD_BIT(f)) || !find(source, vg_field__name((vg_field)f), &index, &info))
             continue;
-        VG_TRY(vg_source__read_f64(source, index, 0, out->n, vg_score_block__place(&places, (vg_field)f)));
+        VG_TRY(vg_source__read_f64(source, index, 0, samples, vg_score_block__place(&places, (vg_field)f)));
     }
     return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
 }
@@ -124,59 +138,64 @@ static vg_status read_label_file(vg_report_subject *out, const char *path) {
     int64_t *read;
     size_t n = 0, columns = 1;
     VG_TRY(vg_labels__read(&read, &n, &columns, path, NULL));
-    if (columns == 1 && n == out->n && (out->labels = malloc(n * sizeof *read)))
-        memcpy(out->labels, read, n * sizeof *read);
+    size_t samples = vg_report_subject__samples(out);
+    if (columns == (out->label_count ? out->label_count : 1) && n == samples &&
+        (out->labels = malloc(out->n * sizeof *read)))
+        memcpy(out->labels, read, out->n * sizeof *read);
     vg_labels__free(read);
     if (!out->labels)
-        return vg_base__fail(VG_ERR_DATA, "%s: %zu labels in %zu columns for %zu samples", path, n, columns, out->n);
+        return vg_base__fail(VG_ERR_DATA, "%s: %zu labels in %zu columns for %zu samples", path, n, columns, samples);
     return VG_OK;
 }
 
 static vg_status read_labels(vg_report_subject *out, vg_source *source, const char *path) {
     static const char *const names[] = {"L", "labels", "label", "y"};
-    size_t index;
+    size_t index, samples = vg_report_subject__samples(out);
     vg_array_info info;
     if (path)
         VG_TRY(read_label_file(out, path));
     for (size_t i = 0; !out->labels && i < sizeof names / sizeof *names; i++) {
-        if (!find(source, names[i], &index, &info) || info.rank != 1 || info.count != out->n)
+        if (!find(source, names[i], &index, &info) || info.rank != (out->label_count ? 2 : 1) || info.count != out->n)
             continue;
         out->labels = malloc(out->n * sizeof *out->labels);
         if (!out->labels)
             return vg_base__fail(VG_ERR_MEMORY, "out of memory for the labels");
-        VG_TRY(vg_source__read_i64(source, index, 0, out->n, out->labels));
+        VG_TRY(vg_source__read_i64(source, index, 0, samples, out->labels));
     }
     for (size_t i = 0; out->labels && i < out->n; i++) {
         if (out->labels[i] < 0 || (uint64_t)out->labels[i] >= out->c)
             return vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu is outside 0..%zu", path ? path : out->path,
-                                 (long long)out->labels[i], i, out->c - 1);
+                                 (long long)out->labels[i], i / (out->label_count ? out->label_count : 1), out->c - 1);
     }
     return VG_OK;
 }
 
 /* Mean and spread, some samples at a time. */
 static vg_status read_rows(vg_report_subject *out, vg_source *source, vg_tally *tally) {
-    size_t mean_index, std_index, step = (4u << 20) / (out->c * sizeof(double));
+    size_t n = vg_report_subject__samples(out), c = vg_report_subject__names(out), each = out->n / n;
+    size_t mean_index, std_index, step = (4u << 20) / (c * sizeof(double));
     vg_array_info info;
     step = step ? step : 1;
     if (!find(source, "mean", &mean_index, &info) || !find(source, "std", &std_index, &info) || info.rank != 2 ||
-        info.shape[0] != out->n || info.shape[1] != out->c)
+        info.shape[0] != n || info.shape[1] != c)
         return vg_base__fail(VG_ERR_DATA, "%s: std has not the shape of mean", out->path);
-    double *mean = malloc(2 * step * out->c * sizeof *mean), *std = mean ? mean + step * out->c : NULL;
+    double *mean = malloc(2 * step * c * sizeof *mean), *std = mean ? mean + step * c : NULL;
     if (!mean)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for means and spreads");
     vg_status status = vg_report__rows_new(&out->rows, out->n, out->c);
-    if (status == VG_OK)
+    if (status == VG_OK) {
         out->rows->class_k = out->class_k;
-    for (size_t first = 0; first < out->n && status == VG_OK; first += step) {
-        size_t rows = out->n - first < step ? out->n - first : step;
+        out->rows->label_count = out->label_count;
+    }
+    for (size_t first = 0; first < n && status == VG_OK; first += step) {
+        size_t rows = n - first < step ? n - first : step;
         status = vg_source__read_f64(source, mean_index, first, rows, mean);
         if (status == VG_OK)
             status = vg_source__read_f64(source, std_index, first, rows, std);
         if (status == VG_OK)
-            status = vg_report__rows_feed(out->rows, first, rows, mean, std);
+            status = vg_report__rows_feed(out->rows, first * each, rows * each, mean, std);
         if (status == VG_OK && tally)
-            status = vg_tally_feed(tally, mean, std, out->labels + first, rows);
+            status = vg_tally_feed(tally, mean, std, out->labels + first * each, rows);
     }
     free(mean);
     return status;
@@ -189,7 +208,7 @@ static vg_status read_all(vg_report_subject *out, vg_source *arrays, const vg_re
     VG_TRY(read_measures(out, arrays));
     if (source->for_ood)
         return VG_OK;
-    out->summary.samples = out->n;
+    out->summary.samples = vg_report_subject__samples(out);
     out->summary.diversity = scalar(arrays, "diversity");
     out->summary.k_sensitivity = scalar(arrays, "k_sensitivity");
     read_verdict_figures(out, arrays);
@@ -197,12 +216,14 @@ static vg_status read_all(vg_report_subject *out, vg_source *arrays, const vg_re
     vg_tally_options how = VG_TALLY_OPTIONS_INIT;
     how.confusion = 0;
     how.class_k = out->class_k;
+    how.task = out->label_count ? VG_TASK_MULTILABEL : VG_TASK_MULTICLASS;
     if (out->labels)
-        VG_TRY(vg_tally_new(&tally, out->c, &how));
+        VG_TRY(vg_tally_new(&tally, vg_report_subject__names(out), &how));
     vg_status status = read_rows(out, arrays, tally);
     unsigned threads = source->options->scoring ? source->options->scoring->threads : 0;
     if (status == VG_OK && tally)
-        status = vg_report_subject__evaluate(&out->evaluation, out, tally, threads, source->job);
+        status = vg_report_subject__evaluate(&out->own_evaluation, out, tally, threads, source->job);
+    out->evaluation = out->own_evaluation;
     vg_tally_free(tally);
     return status;
 }

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
 #include "workflow/report_files.h"
+#include "workflow/report_sets.h"
 #include "workflow/score_pass.h"
 
 typedef struct subject_job {
@@ -17,12 +19,18 @@ typedef struct subject_job {
     double spread; /* what turns the population spread into the one the decision rule uses */
 } subject_job;
 
+/* Rows of the report that a sample has. */
+static size_t width(const vg_score_input *in) { return in->layout.multilabel ? in->layout.c : 1; }
+
+size_t vg_report_subject__names(const vg_report_subject *s) { return s->label_count ? s->label_count : s->c; }
+size_t vg_report_subject__samples(const vg_report_subject *s) { return s->n / (s->label_count ? s->label_count : 1); }
+
 static void place_columns(void *context, size_t first, vg_scores *block) {
     subject_job *job = context;
     double *mean = block->mean, *std = block->std;
     if (!job->out->columns)
         return;
-    vg_columns__at(job->out->columns, first, block);
+    vg_columns__at(job->out->columns, first * width(job->in), block);
     block->mean = mean;
     block->std = std;
 }
@@ -34,10 +42,11 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
     for (size_t i = 0; job->spread != 1 && i < rows * job->in->layout.c; i++)
         block->std[i] *= job->spread;
     vg_status status = VG_OK;
+    size_t each = width(job->in);
     if (job->out->rows)
-        status = vg_report__rows_feed(job->out->rows, first, rows, block->mean, block->std);
+        status = vg_report__rows_feed(job->out->rows, first * each, rows * each, block->mean, block->std);
     if (status == VG_OK && job->tally)
-        status = vg_tally_feed(job->tally, block->mean, block->std, job->in->labels + first, rows);
+        status = vg_tally_feed(job->tally, block->mean, block->std, job->in->labels + first * each, rows);
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", job->in->path, vg_error_message());
 }
 
@@ -45,6 +54,7 @@ static vg_status new_tally(vg_tally **out, const vg_score_input *in) {
     vg_tally_options options = VG_TALLY_OPTIONS_INIT;
     options.expected = in->layout.n;
     options.confusion = 0;
+    options.task = in->options.task;
     options.class_k = in->options.class_k;
     *out = NULL;
     return in->labels ? vg_tally_new(out, in->layout.c, &options) : VG_OK;
@@ -71,20 +81,20 @@ vg_status vg_report_subject__evaluate(vg_evaluation **out, const vg_report_subje
 static vg_status read_votes(vg_report_subject *out, vg_score_input *in) {
     size_t rows = (8u << 20) / (in->layout.m * in->layout.c * sizeof(float));
     rows = rows ? rows : 1;
-    for (size_t first = 0; first < out->n; first += rows) {
+    for (size_t first = 0, n = in->layout.n; first < n; first += rows) {
         vg_predictions view;
-        size_t here = out->n - first < rows ? out->n - first : rows;
+        size_t here = n - first < rows ? n - first : rows;
         VG_TRY(vg_prediction_file_block(in->file, first, here, &view));
         VG_TRY(vg_report__rows_votes(out->rows, first, &view));
-        VG_TRY(vg_job__progress(in->job, "counting votes", first + here, out->n));
+        VG_TRY(vg_job__progress(in->job, "counting votes", first + here, n));
     }
     return VG_OK;
 }
 
-static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
-    out->n = in->layout.n;
+static vg_status keep_settings(vg_report_subject *out, const vg_score_input *in) {
     out->m = in->layout.m;
-    out->c = in->layout.c;
+    out->c = in->layout.multilabel ? 2 : in->layout.c;
+    out->label_count = in->layout.multilabel ? in->layout.c : 0;
     out->logits = in->logits;
     out->k_count = in->layout.k_count;
     out->k = malloc((out->k_count ? out->k_count : 1) * sizeof *out->k);
@@ -92,9 +102,15 @@ static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the gate settings");
     memcpy(out->k, in->layout.k, out->k_count * sizeof *out->k);
     if (in->options.class_k) {
-        VG_TRY(vg_base__alloc(&out->class_k, out->c, sizeof *out->class_k, "a k for every class"));
-        memcpy(out->class_k, in->options.class_k, out->c * sizeof *out->class_k);
+        VG_TRY(vg_base__alloc(&out->class_k, in->layout.c, sizeof *out->class_k, "a k for every class"));
+        memcpy(out->class_k, in->options.class_k, in->layout.c * sizeof *out->class_k);
     }
+    return VG_OK;
+}
+
+static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
+    out->n = in->layout.n * width(in);
+    VG_TRY(keep_settings(out, in));
     if (!in->labels)
         return VG_OK;
     out->labels = malloc(out->n * sizeof *out->labels);
@@ -108,9 +124,9 @@ static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
 static vg_status keep_names(vg_report_subject *out, const vg_score_input *in) {
     const char *const *names;
     VG_TRY(vg_prediction_file_classes(in->file, &names));
-    VG_TRY(vg_report_names__copy(&out->class_names, names, out->c));
+    VG_TRY(vg_report_names__copy(&out->class_names, names, in->layout.c));
     VG_TRY(vg_prediction_file_ids(in->file, &names));
-    return vg_report_names__copy(&out->ids, names, out->n);
+    return vg_report_names__copy(&out->ids, names, in->layout.n);
 }
 
 static vg_status score_for_ood(vg_report_subject *out, vg_score_input *in) {
@@ -120,28 +136,58 @@ static vg_status score_for_ood(vg_report_subject *out, vg_score_input *in) {
     return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
 }
 
+vg_status vg_report_subject__judge(vg_report_subject *subject, vg_score_input *in) {
+    vg_evaluate_file_options own = VG_EVALUATE_FILE_OPTIONS_INIT;
+    if (!vg_score_input__labelled(in))
+        return VG_OK;
+    own.curve_points = VG_REPORT_CURVE_POINTS;
+    own.job = *in->job;
+    VG_TRY(vg_evaluation__of_input(&subject->evaluated, in, &own));
+    subject->evaluation = subject->evaluated->evaluation;
+    return VG_OK;
+}
+
 static vg_status score(vg_report_subject *out, vg_score_input *in) {
     subject_job job = {.out = out, .in = in, .spread = vg_measure_columns__rule_spread(in)};
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
     vg_field_set means = VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD);
     VG_TRY(vg_report__rows_new(&out->rows, out->n, out->c));
     out->rows->class_k = out->class_k;
-    VG_TRY(new_tally(&job.tally, in));
-    vg_status status = vg_score_pass__run(in, means, &sink, &out->summary);
-    if (status == VG_OK)
-        status = vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
-    if (status == VG_OK && job.tally)
-        status = vg_report_subject__evaluate(&out->evaluation, out, job.tally, in->options.threads, in->job);
-    if (status == VG_OK)
-        status = read_votes(out, in);
-    vg_tally_free(job.tally);
-    return status;
+    out->rows->label_count = out->label_count;
+    out->rows->present_above = in->logits ? 0 : 0.5;
+    VG_TRY(vg_score_pass__run(in, means, &sink, &out->summary));
+    VG_TRY(vg_measure_columns__list(&out->measures, &out->measure_count, out->columns));
+    VG_TRY(vg_report_subject__judge(out, in));
+    return read_votes(out, in);
+}
+
+/* Sites of images: counted, not kept. */
+static vg_status score_sites(vg_report_subject *out, vg_score_input *in) {
+    const char *const *names;
+    if (in->layout.multilabel)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --multilabel reports samples, not the sites of images", in->path);
+    out->is_sites = true;
+    VG_TRY(keep_settings(out, in));
+    VG_TRY(vg_prediction_file_classes(in->file, &names));
+    VG_TRY(vg_report_names__copy(&out->class_names, names, out->c));
+    VG_TRY(vg_report_subject__judge(out, in));
+    VG_TRY(vg_site_report__make(out, in));
+    return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
 }
 
 static vg_status read_predictions(vg_report_subject *out, const vg_report_source *source) {
     vg_score_input in;
     const char *labels = source->for_ood ? vg_score_no_labels : source->options->labels;
-    VG_TRY(vg_score_input__open_labels(&in, out->path, source->options, labels, source->job));
+    VG_TRY(vg_score_input__open_maps(&in, out->path, source->options, labels, source->job));
+    if (vg_score_input__images(&in)) {
+        vg_status status = source->for_ood ? vg_base__fail(VG_ERR_UNSUPPORTED,
+                                                           "%s: an OOD set of a page has samples, "
+                                                           "not the sites of images",
+                                                           in.path)
+                                           : score_sites(out, &in);
+        vg_score_input__close(&in);
+        return status;
+    }
     vg_status status = keep_shape(out, &in);
     if (status == VG_OK && !source->for_ood)
         status = keep_names(out, &in);
@@ -149,7 +195,11 @@ static vg_status read_predictions(vg_report_subject *out, const vg_report_source
         status = vg_columns__new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(in.measures));
     if (status == VG_OK)
         status = source->for_ood ? score_for_ood(out, &in) : score(out, &in);
+    if (status == VG_OK && !source->for_ood && in.labels && !source->calibration)
+        status = vg_report_sets__halves(&out->sets, &in);
     vg_score_input__close(&in);
+    if (status == VG_OK && !source->for_ood && source->calibration)
+        status = vg_report_sets__files(&out->sets, out->path, source->calibration, source->options, source->job);
     return status;
 }
 
@@ -182,14 +232,17 @@ vg_status vg_report_subject__evaluate_at(vg_evaluation **out, const vg_report_so
 }
 
 void vg_report_subject__free(vg_report_subject *subject) {
-    vg_report_names__free(subject->class_names, subject->c);
-    vg_report_names__free(subject->ids, subject->n);
+    vg_report_names__free(subject->class_names, vg_report_subject__names(subject));
+    vg_report_names__free(subject->ids, vg_report_subject__samples(subject));
     free(subject->k);
     vg_base__release(subject->class_k);
     free(subject->labels);
     free(subject->measures);
     vg_columns__free(subject->columns);
     vg_report__rows_free(subject->rows);
-    vg_evaluation_free(subject->evaluation);
+    vg_base__release(subject->sets);
+    vg_evaluation_free(subject->own_evaluation);
+    vg_evaluation_result_free(subject->evaluated);
+    vg_site_report__free(&subject->sites);
     *subject = (vg_report_subject){0};
 }

@@ -92,8 +92,26 @@ sites chw.npy one-image
 sites maps-0.npy labels-one
 run evaluate chw.npy --axes CHW --labels maps-0.npy --renormalise --ignore 255 --bootstrap 10
 fails_with 1 "--bootstrap draws images, whose sites are not independent: 1 image, at least 3 are needed"
-run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --curve 10
-fails_with 1 "--curve is not there for images"
+run evaluate flat.npz --renormalise --curve 4 --json
+wanted_curve=$(json measures eu curve)
+run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --curve 4 --json
+exits 0
+[ "$(json measures eu curve)" = "$wanted_curve" ] && pass || fail "the curve of images: $(json measures eu curve)"
+# A page of images: bounded, of one image and of volumes too; what it cannot have is refused.
+run report one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise -q --no-figures -o page
+exits 0
+prints "page/report.html"
+grep -q 'id="vg-sitesteps"' page/report.html && pass || fail "no images in the page"
+run report one.npy --axes MNCHW --renormalise -q --no-figures -o page
+exits 0
+run report chw.npy --axes CHW --renormalise -q --no-figures -o page
+exits 0
+run report one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise --no-figures -o page
+fails_with 1 "every site is left out by --ignore 255"
+run report one.npy --axes MNCHW --renormalise --images maps-0.npy --no-figures -o page
+fails_with 1 "--images maps-0.npy: images are (N, H, W), or (N, H, W, C) or (N, C, H, W) of 1 or 3 channels"
+run report one.npy --axes MNCHW --renormalise --ood a=one.npy --no-figures -o page
+fails_with 1 "an OOD set of a page has samples, not the sites of images"
 
 # The risk promise of images: the image is its unit; three of them are too few to show anything.
 sites val.npy MNCHW f4

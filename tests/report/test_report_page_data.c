@@ -328,9 +328,12 @@ static void promises_are_those_of_the_library(void **state) {
     report.n = N, report.classes = 2, report.rows = &rows, report.labels = labels;
     text t = {0};
     static vg_emit e;
+    vg_promises *promises;
     vg_sink sink = {&t, append};
     vg_report__emit_begin(&e, &sink);
-    assert_int_equal(vg_report__emit_promises(&e, &report), VG_OK);
+    assert_int_equal(vg_report__promise(&promises, &report), VG_OK);
+    vg_report__emit_promises(&e, promises);
+    vg_base__release(promises);
     assert_int_equal(vg_report__emit_end(&e), VG_OK);
     json_t *root = json_loads(t.bytes, 0, NULL), *row;
     assert_non_null(root);
@@ -357,14 +360,48 @@ static void promises_are_those_of_the_library(void **state) {
     report.labels = NULL;
     t.size = 0;
     vg_report__emit_begin(&e, &sink);
-    assert_int_equal(vg_report__emit_promises(&e, &report), VG_OK);
+    assert_int_equal(vg_report__promise(&promises, &report), VG_OK);
+    vg_report__emit_promises(&e, promises);
+    vg_base__release(promises);
     assert_int_equal(vg_report__emit_end(&e), VG_OK);
     assert_string_equal(t.bytes, "null");
     free(t.bytes);
 }
 
+/* Counts at every k of the list are those of a walk over all rows; groups add up. */
+static void counts_are_those_of_a_walk(void **state) {
+    (void)state;
+    enum { ROWS = 500, LABELS = 4 };
+    const double extra[] = {1.2345, 1};
+    vg_report_counts counts;
+    assert_int_equal(vg_report__counts_new(&counts, extra, 2, LABELS), VG_OK);
+    double ratio[ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        ratio[i] = i % 50 == 0 ? INFINITY : i % 7 == 0 ? 1 : 5000 / (1 + (double)(i * 7919 % ROWS * 10));
+        vg_report__counts_add(&counts, vg_report__counts_steps(&counts, ratio[i]), i % LABELS, i % 3 == 0, i % 2);
+    }
+    vg_report__counts_end(&counts);
+    assert_true(counts.count == 401 || counts.count == 402);
+    bool has = false;
+    for (size_t g = 0; g < counts.count; g++) {
+        unsigned long long kept = 0, wrong = 0, groups = 0;
+        assert_true(g == 0 || counts.k[g] > counts.k[g - 1]);
+        has = has || counts.k[g] == 1.2345;
+        for (size_t i = 0; i < ROWS; i++) {
+            kept += counts.k[g] < ratio[i];
+            wrong += counts.k[g] < ratio[i] && (i % 3 == 0) != i % 2;
+        }
+        for (size_t l = 0; l < LABELS; l++)
+            groups += counts.group_kept[g * LABELS + l];
+        assert_true(counts.kept[g] == kept && counts.wrong[g] == wrong && groups == kept);
+    }
+    assert_true(has && counts.rows == ROWS && counts.total[0] == ROWS / LABELS);
+    vg_report__counts_free(&counts);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_those_of_a_walk),
         cmocka_unit_test(promises_are_those_of_the_library),
         cmocka_unit_test(names_stay_names),
         cmocka_unit_test(numbers_are_json),

@@ -51,7 +51,7 @@ export function writeLines(path, labels, M, C, seed, ood = false) {
   writeFileSync(path, `${lines.join("\n")}\n`);
 }
 
-function npy(descr, shape, bytes) {
+export function npy(descr, shape, bytes) {
   const sizes = shape.join(", ") + (shape.length === 1 ? "," : "");
   let head = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
   head = head.padEnd(117, " ") + "\n";

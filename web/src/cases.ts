@@ -2,14 +2,19 @@
 // search and export.
 import {
   agreement,
+  at,
   className,
+  groupName,
   hasMeasure,
   image,
   isCertainty,
+  labelOf,
   labels,
+  many,
   measure,
   measureName,
   meta,
+  ownerOf,
   predictions,
   sampleIds,
   samples,
@@ -74,13 +79,14 @@ const filters: [string, string][] = [
   ["disagree", "two measures disagree"],
 ];
 
-const sampleOf = (row: number): number => samples()[row];
-/** The name of a case: its id, or its number. */
+const sampleOf = (row: number): number => ownerOf(samples()[row]);
+const labelName = (row: number): string => groupName(labelOf(samples()[row]));
+/** The name of a sample: its id, or its number. */
 const nameOf = (row: number): string => sampleIds?.[row] ?? `#${sampleOf(row)}`;
-const truthOf = (row: number): number | null => labels()?.[sampleOf(row)] ?? null;
+const truthOf = (row: number): number | null => labels()?.[at(row)] ?? null;
 
 function wanted(row: number): boolean {
-  const sample = sampleOf(row);
+  const sample = at(row);
   switch (state.filter) {
     case "wrong-certain":
       return isWrong(sample) && isKept(sample, getK());
@@ -105,10 +111,11 @@ function found(row: number, words: string[]): boolean {
   const text = [
     `#${sample}`,
     sampleIds?.[row] ?? "",
-    className(predictions()[sample]),
+    meta.labels ? labelName(row) : "",
+    className(predictions()[at(row)]),
     truth === null ? "" : className(truth),
-    isKept(sample, getK()) ? "answered" : "abstained",
-    hasLabels ? (isWrong(sample) ? "wrong" : "right") : "",
+    isKept(at(row), getK()) ? "answered" : "abstained",
+    hasLabels ? (isWrong(at(row)) ? "wrong" : "right") : "",
   ]
     .join(" ")
     .toLowerCase();
@@ -125,6 +132,7 @@ function columns(): TableColumn[] {
   const k = meta.k.length ? String(meta.k[0]) : null;
   const list: TableColumn[] = [
     { key: "sample", title: "sample", value: sampleOf, show: (r) => `#${sampleOf(r)}` },
+    ...(meta.labels ? [{ key: "label", title: "label", value: labelName, show: labelName }] : []),
     ...(sampleIds ? [{ key: "id", title: "id", value: (r: number) => nameOf(r), show: nameOf }] : []),
     ...(hasLabels
       ? [
@@ -139,24 +147,24 @@ function columns(): TableColumn[] {
     {
       key: "pred",
       title: "prediction",
-      value: (r) => predictions()[sampleOf(r)],
-      show: (r) => className(predictions()[sampleOf(r)]),
+      value: (r) => predictions()[at(r)],
+      show: (r) => className(predictions()[at(r)]),
     },
     ...(hasLabels
       ? [
           {
             key: "right",
             title: "right?",
-            value: (r: number) => Number(!isWrong(sampleOf(r))),
-            show: (r: number) => (isWrong(sampleOf(r)) ? "\u2717 wrong" : "\u2713 right"),
+            value: (r: number) => Number(!isWrong(at(r))),
+            show: (r: number) => (isWrong(at(r)) ? "\u2717 wrong" : "\u2713 right"),
           },
         ]
       : []),
     {
       key: "decision",
       title: "at this k",
-      value: (r) => Number(isKept(sampleOf(r), getK())),
-      show: (r) => (isKept(sampleOf(r), getK()) ? "answered" : "abstained"),
+      value: (r) => Number(isKept(at(r), getK())),
+      show: (r) => (isKept(at(r), getK()) ? "answered" : "abstained"),
     },
     {
       key: "confidence",
@@ -248,10 +256,10 @@ function bars(row: number): SVGElement {
 function card(row: number): HTMLElement {
   const sample = sampleOf(row);
   const truth = truthOf(row);
-  const wrong = isWrong(sample);
-  const kept = isKept(sample, getK());
+  const wrong = isWrong(at(row));
+  const kept = isKept(at(row), getK());
   const picture = image(row);
-  const predicted = className(predictions()[sample]);
+  const predicted = className(predictions()[at(row)]);
   if (picture) picture.setAttribute("aria-label", `image of sample ${sample}`);
   return h(
     "article",
@@ -263,7 +271,7 @@ function card(row: number): HTMLElement {
       h(
         "div",
         {},
-        h("h3", {}, nameOf(row)),
+        h("h3", {}, meta.labels ? `${nameOf(row)} \u00b7 ${labelName(row)}` : nameOf(row)),
         sampleIds ? h("p", { class: "hint" }, `#${sample}`) : null,
         h(
           "p",
@@ -340,7 +348,7 @@ function table(rows: () => number[], changed: () => void): { element: HTMLElemen
         .slice(state.page * PAGE, (state.page + 1) * PAGE)
         .map((row) => h("tr", {}, ...all.map((column) => h("td", {}, column.show(row))))),
     );
-    where.textContent = `${count(list.length)} cases, page ${state.page + 1} of ${count(pages)}`;
+    where.textContent = `${count(list.length)} ${many}, page ${state.page + 1} of ${count(pages)}`;
     back.disabled = state.page === 0;
     next.disabled = state.page === pages - 1;
     heads.forEach((head, i) => {
@@ -363,7 +371,9 @@ function table(rows: () => number[], changed: () => void): { element: HTMLElemen
   };
 }
 
-export function cases(): HTMLElement {
+/** Of images the section of images stands for it. */
+export function cases(): HTMLElement | null {
+  if (meta.sites) return null;
   let rows: number[] = [];
   const deck = h("div", { class: "deck", id: "case-cards" });
   const more = h(

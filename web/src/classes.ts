@@ -1,39 +1,69 @@
-// Every class in a table: how often it occurs and is found, and what happens to it at the chosen k. Counts are of all
-// samples; precision, recall and F1 are those of `vargate evaluate`.
+// Every class, or label, in a table: how often it occurs and is found, and what happens to it at the chosen k. Counts
+// are of all rows; precision, recall and F1 are those of `vargate evaluate`.
 import { changed, inAddress } from "./address";
-import { className, labels, meta, predictions } from "./data";
+import {
+  gridKept,
+  gridWrong,
+  groupCount,
+  groupName,
+  groupWord,
+  labelOf,
+  labels,
+  many,
+  meta,
+  predictions,
+} from "./data";
 import { h, perFrame, section, showAll } from "./dom";
 import { count, figure, percent } from "./format";
-import { getK, hasLabels, isKept, onK } from "./rule";
+import { getK, gridIndex, hasLabels, isKept, onK } from "./rule";
 
 const SHOWN = 25;
 
 interface Row {
   index: number;
+  total: number; // rows that can be answered: the support or, of a label, every sample
   support: number;
   predicted: number;
   found: number; // predicted right
-  answered: number; // of the support (without labels: of the predicted)
+  answered: number; // of the total (without labels: of the predicted)
   wrong: number; // among the answered
 }
 
+const noRow = (index: number): Row => ({ index, total: 0, support: 0, predicted: 0, found: 0, answered: 0, wrong: 0 });
+
+function fromGrid(k: number): Row[] {
+  const grid = meta.grid;
+  if (!grid) return [];
+  const from = gridIndex(k) * grid.groups;
+  return grid.total.map((total, index) => ({
+    index,
+    total,
+    support: grid.support[index],
+    predicted: grid.predicted[index],
+    found: grid.found[index],
+    answered: gridKept()[from + index],
+    wrong: gridWrong()[from + index],
+  }));
+}
+
 function countAll(k: number): Row[] {
+  if (meta.grid) return fromGrid(k);
   const truth = labels();
   const predicted = predictions();
-  const rows: Row[] = Array.from({ length: meta.c }, (_, index) => ({
-    index,
-    support: 0,
-    predicted: 0,
-    found: 0,
-    answered: 0,
-    wrong: 0,
-  }));
+  const rows: Row[] = Array.from({ length: groupCount }, (_, index) => noRow(index));
   for (let i = 0; i < meta.n; i++) {
-    const own = rows[truth ? truth[i] : predicted[i]];
-    rows[predicted[i]].predicted++;
-    own.support++;
     const right = truth !== null && truth[i] === predicted[i];
-    own.found += Number(right);
+    const own = rows[meta.labels ? labelOf(i) : truth ? truth[i] : predicted[i]];
+    own.total++;
+    if (meta.labels) {
+      own.support += Number(truth !== null && truth[i] === 1);
+      own.predicted += predicted[i];
+      own.found += Number(right && predicted[i] === 1);
+    } else {
+      rows[predicted[i]].predicted++;
+      own.support++;
+      own.found += Number(right);
+    }
     if (!isKept(i, k)) continue;
     own.answered++;
     own.wrong += Number(truth !== null && !right);
@@ -52,46 +82,57 @@ interface ClassColumn {
   show: (row: Row) => string;
 }
 const columns: ClassColumn[] = [
-  { key: "class", title: "class", help: "", value: (r) => r.index, show: (r) => className(r.index) },
+  { key: "class", title: groupWord, help: "", value: (r) => r.index, show: (r) => groupName(r.index) },
   {
     key: "samples",
-    title: hasLabels ? "samples" : "predicted",
-    help: hasLabels ? "samples whose true class this is" : "samples predicted as this class",
-    value: (r) => r.support,
-    show: (r) => count(r.support),
+    title: !hasLabels ? "predicted" : meta.labels ? "positives" : meta.sites ? "sites" : "samples",
+    help: meta.labels ? "samples that have it" : hasLabels ? "whose true class this is" : "predicted as this class",
+    value: (r) => (hasLabels || !meta.labels ? r.support : r.predicted),
+    show: (r) => count(hasLabels || !meta.labels ? r.support : r.predicted),
   },
   ...(hasLabels
     ? [
         {
           key: "recall",
           title: "recall",
-          help: "share of its samples that are predicted right",
+          help: meta.labels ? "share of its positives that are predicted" : "share of them that are predicted right",
           value: (r: Row) => share(r.found, r.support),
           show: (r: Row) => percent(share(r.found, r.support)),
         },
         {
           key: "precision",
           title: "precision",
-          help: "share of the samples predicted as this class that belong to it",
+          help: "share of those predicted so that are it",
           value: (r: Row) => share(r.found, r.predicted),
           show: (r: Row) => percent(share(r.found, r.predicted)),
         },
+        ...(meta.sites
+          ? [
+              {
+                key: "iou",
+                title: "IoU",
+                help: "intersection over union",
+                value: (r: Row) => share(r.found, r.support + r.predicted - r.found),
+                show: (r: Row) => figure(share(r.found, r.support + r.predicted - r.found)),
+              },
+            ]
+          : []),
         { key: "f1", title: "F1", help: "harmonic mean of both", value: f1, show: (r: Row) => figure(f1(r)) },
       ]
     : []),
   {
     key: "answered",
     title: "answered",
-    help: "share of its samples that are answered at this k",
-    value: (r) => share(r.answered, r.support),
-    show: (r) => `${count(r.answered)} (${percent(share(r.answered, r.support), 1)})`,
+    help: `share of its ${many} that are answered at this k`,
+    value: (r) => share(r.answered, r.total),
+    show: (r) => `${count(r.answered)} (${percent(share(r.answered, r.total), 1)})`,
   },
   ...(hasLabels
     ? [
         {
           key: "risk",
           title: "wrong of the answered",
-          help: "share of its answered samples that are answered wrongly",
+          help: `share of its answered ${many} that are answered wrongly`,
           value: (r: Row) => share(r.wrong, r.answered),
           show: (r: Row) => `${count(r.wrong)} (${percent(share(r.wrong, r.answered))})`,
         },
@@ -99,10 +140,11 @@ const columns: ClassColumn[] = [
     : []),
 ];
 
-export function classes(): HTMLElement {
+export function classes(): HTMLElement | null {
+  if (meta.grid && !meta.grid.groups) return null;
   let sorted = "class";
   let direction = 1;
-  let everything = meta.c <= SHOWN;
+  let everything = groupCount <= SHOWN;
   const body = h("tbody");
   const heads = columns.map((column) =>
     h(
@@ -134,13 +176,13 @@ export function classes(): HTMLElement {
     });
   });
   const sort = (key: string, way?: number): void => {
-    const first = key === "class" || key === "recall" || key === "precision" || key === "f1" || key === "answered";
+    const first = ["class", "recall", "precision", "iou", "f1", "answered"].includes(key);
     direction = way ?? (sorted === key ? -direction : first ? 1 : -1);
     sorted = key;
     draw();
     changed();
   };
-  const more = showAll(`Show all ${count(meta.c)} classes`, () => {
+  const more = showAll(`Show all ${count(groupCount)} ${groupWord === "class" ? "classes" : "labels"}`, () => {
     everything = true;
     draw();
   });
@@ -155,10 +197,12 @@ export function classes(): HTMLElement {
   onK(draw);
   return section(
     "classes",
-    "Class by class",
-    hasLabels
-      ? "Rows are true classes. What is answered, and how much of it wrongly, follows k."
-      : "Rows are predicted classes. What is answered follows k.",
+    meta.labels ? "Label by label" : "Class by class",
+    meta.labels
+      ? "Positives, recall, precision and F1 are of the label's presence. What is answered follows k."
+      : hasLabels
+        ? "Rows are true classes. What is answered, and how much of it wrongly, follows k."
+        : "Rows are predicted classes. What is answered follows k.",
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of classes" },

@@ -1,10 +1,14 @@
 // Cases as a CSV file (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front.
 import {
   agreement,
+  at,
   className,
+  groupName,
+  labelOf,
   labels,
   measure,
   meta,
+  ownerOf,
   predictions,
   ratio,
   sampleIds,
@@ -26,6 +30,7 @@ export function csvOf(rows: number[], k: number): string {
   const head = [
     "sample",
     ...(sampleIds ? ["id"] : []),
+    ...(meta.labels ? ["of_label", "of_label_name"] : []),
     ...(hasLabels ? ["label", "label_name"] : []),
     "pred",
     "pred_name",
@@ -39,18 +44,20 @@ export function csvOf(rows: number[], k: number): string {
   ];
   const lines = [head.map(field).join(",")];
   for (const row of rows) {
-    const sample = samples()[row];
-    const pred = predictions()[sample];
-    const label = truth ? [truth[sample], className(truth[sample])] : [];
+    const number = samples()[row];
+    const of = labelOf(number);
+    const pred = predictions()[at(row)];
+    const label = truth ? [truth[at(row)], className(truth[at(row)])] : [];
     const cells: (string | number)[] = [
-      sample,
+      ownerOf(number),
       ...(sampleIds ? [sampleIds[row]] : []),
+      ...(meta.labels ? [of, groupName(of)] : []),
       ...label,
       pred,
       className(pred),
       k,
-      isKept(sample, k) ? pred : -1,
-      ratio()[sample],
+      isKept(at(row), k) ? pred : -1,
+      ratio()[at(row)],
       Number((topMean()[row * meta.top] / 65535).toPrecision(5)),
       Number((topStd()[row * meta.top] / 65535).toPrecision(5)),
       ...(votes ? [votes[row]] : []),

@@ -25,6 +25,9 @@ export interface Evaluation {
   mce: number;
   nll: number;
   brier: number;
+  f1_micro: number | null;
+  subset_accuracy: number | null;
+  miou: number | null;
   ece_expected: number | null;
   ece_p_value: number | null;
   ece_debiased: number | null;
@@ -73,6 +76,38 @@ export interface Promised {
   set_aside: number;
   rows: [number, number | null, number, number, number][];
 }
+/** The decision rule at a list of k, of pages whose rows are too many to hold the ratio of each. A group is a true
+ * class (without labels: a predicted one) or a label. */
+export interface Grid {
+  groups: number;
+  errors: number;
+  k: number[];
+  kept: number[];
+  wrong: number[];
+  total: number[];
+  support: number[];
+  predicted: number[];
+  found: number[];
+}
+/** Images whose sites are the rows: N, H, W, D of all, and what the page holds of some; number and sites of each. */
+export interface Sites {
+  shape: [number, number, number, number];
+  ignored: number;
+  stride: number;
+  height: number;
+  width: number;
+  channels: number;
+  measure: string | null;
+  low: number;
+  high: number;
+  images: [number, number][];
+}
+export interface Finding {
+  about: string;
+  verdict: string;
+  choice: string;
+  text: string;
+}
 /** A row of the library's table of measures; gated and certainty are 0 or 1. */
 export interface MeasureInfo {
   name: string;
@@ -95,7 +130,10 @@ export interface Meta {
   n: number;
   m: number;
   c: number;
+  /** Labels of a sample in multilabel mode, where a row is a label of a sample; else 0. */
+  labels: number;
   class_names: string[] | null;
+  label_names: string[] | null;
   k: number[];
   measures: string[];
   measure_table: MeasureInfo[];
@@ -112,6 +150,12 @@ export interface Meta {
   training: Training | null;
   ood: OodSet[];
   promise: Promised | null;
+  grid: Grid | null;
+  sites: Sites | null;
+  advice: string | null;
+  findings: Finding[];
+  sets: string | null;
+  sets_from: string | null;
   channels: number;
   height: number;
   width: number;
@@ -148,10 +192,12 @@ const u16 = (raw: Uint8Array) => new Uint16Array(raw.buffer);
 const u32 = (raw: Uint8Array) => new Uint32Array(raw.buffer);
 const classes = (raw: Uint8Array): Uint16Array | Uint32Array => (meta.wide ? u32(raw) : u16(raw));
 
-/** Of every sample. */
+/** Of every row, or, where the page has a grid, of those held in the page: `at` finds a row of the page in them. */
 export const ratio = (): Float64Array => once("ratio", (raw) => new Float64Array(raw.buffer)) ?? new Float64Array(0);
 export const predictions = (): Uint16Array | Uint32Array => once("pred", classes) ?? new Uint16Array(0);
 export const labels = (): Uint16Array | Uint32Array | null => once("label", classes);
+
+export const at = (row: number): number => (meta.grid ? row : samples()[row]);
 
 /** Of the samples held in the page (rows): their indices, whether they belong to the random sample, measures. */
 export const samples = (): Uint32Array => once("sample", u32) ?? new Uint32Array(0);
@@ -166,6 +212,18 @@ export const topVotes = (): Uint16Array | null => once("topvotes", u16);
 export const agreement = (): Uint32Array | null => once("agree", u32);
 export const oodPoints = (set: number, name: string): Float32Array =>
   once(`ood${set}-${name}`, f32) ?? new Float32Array(0);
+
+/** Counts of the grid, k by k: what is kept of each group, and what of it is wrong. */
+export const gridKept = (): Uint32Array => once("gridkept", u32) ?? new Uint32Array(0);
+export const gridWrong = (): Uint32Array => once("gridwrong", u32) ?? new Uint32Array(0);
+/** Sites of the images in the page, and for every k how many sites of each whole image are abstained from. */
+const siteClasses = (raw: Uint8Array): Uint8Array | Uint16Array => (meta.c > 256 ? u16(raw) : raw);
+export const sitePred = (): Uint8Array | Uint16Array => once("sitepred", siteClasses) ?? new Uint8Array(0);
+export const siteLabel = (): Uint8Array | Uint16Array | null => once("sitelabel", siteClasses);
+export const siteSteps = (): Uint16Array => once("sitesteps", u16) ?? new Uint16Array(0);
+export const siteLevel = (): Uint8Array => once("sitelevel", (raw) => raw) ?? new Uint8Array(0);
+export const sitePhoto = (): Uint8Array | null => once("sitephoto", (raw) => raw);
+export const siteAbstained = (): Uint32Array => once("siteabstained", u32) ?? new Uint32Array(0);
 
 const imageRows = (): Map<number, number> =>
   once("imagerows", (raw) => new Map(Array.from(u32(raw), (row, at) => [row, at] as [number, number]))) ?? new Map();
@@ -194,6 +252,14 @@ export function image(row: number): HTMLCanvasElement | null {
 }
 
 export const className = (c: number): string => meta.class_names?.[c] ?? String(c);
+/** What the rule decides about, and what rows are grouped by. */
+export const many = meta.sites ? "sites" : meta.labels ? "labels" : "cases";
+export const groupWord = meta.labels ? "label" : "class";
+export const groupCount = meta.labels || meta.c;
+export const groupName = (g: number): string => (meta.labels ? (meta.label_names?.[g] ?? String(g)) : className(g));
+/** The sample that row number `row` of all belongs to, and which of its labels it is. */
+export const ownerOf = (row: number): number => (meta.labels ? Math.floor(row / meta.labels) : row);
+export const labelOf = (row: number): number => (meta.labels ? row % meta.labels : 0);
 /** Some samples are in the plots only as a share of all. */
 export const isSampled = meta.rows < meta.n;
 /** The table's row of "tu" or "gtu@2". */

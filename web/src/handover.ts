@@ -1,7 +1,7 @@
 // What a colleague needs: the command that repeats the decision, the address that opens the page in this state,
 // notes, and where the page comes from.
 import { addressHash, changed, inAddress, onAddress } from "./address";
-import { meta } from "./data";
+import { many, meta } from "./data";
 import { h, section } from "./dom";
 import { count, date } from "./format";
 import { getK, getPromise, onK } from "./rule";
@@ -103,7 +103,7 @@ function origin(): HTMLElement {
 
 export function handover(): HTMLElement {
   const command = copied("command", "These decisions", "Copy the command", () =>
-    meta.decide ? `${meta.decide} -k ${getK()} -o decisions.csv` : "",
+    meta.decide ? `${meta.decide} -k ${getK()} ${meta.sites ? "--maps decisions" : "-o decisions.csv"}` : "",
   );
   const policy = copied("policy", "This promise", "Copy the policy's", () => {
     const promise = getPromise();
@@ -121,7 +121,7 @@ export function handover(): HTMLElement {
     "handover",
     "Hand over",
     "Send this file with the address below: who opens it, offline too, sees this k, these notes and these tables. " +
-      (meta.decide ? "The command writes the decisions of every case. " : "") +
+      (meta.decide ? `The command writes the decisions of all ${many}. ` : "") +
       (meta.policy
         ? "That of a promise saves it as a policy for other files: vargate decide --policy policy.json."
         : ""),

@@ -1,5 +1,5 @@
 // The head of the page: what was scored, the figures, and the verdict on collapse in words.
-import { Evaluation, isSampled, meta } from "./data";
+import { Evaluation, isSampled, many, meta } from "./data";
 import { h } from "./dom";
 import { count, date, figure, percent } from "./format";
 import { switchTheme } from "./theme";
@@ -25,15 +25,20 @@ function tiles(): HTMLElement {
       tile(
         "Accuracy",
         percent(e.accuracy),
-        "share of samples predicted right",
+        meta.labels ? "share of labels predicted right" : `share of ${many} predicted right`,
         "accuracy",
         beside((o) => percent(o.accuracy)),
       ),
     e &&
+      meta.labels > 0 &&
+      tile("All labels right", percent(e.subset_accuracy), "share of samples right in every label", "subset"),
+    e && meta.labels > 0 && tile("F1 micro", figure(e.f1_micro), "F1 over all labels at once", "f1-micro"),
+    e && meta.sites && tile("mIoU", figure(e.miou), "mean over classes of intersection over union", "miou"),
+    e &&
       tile(
         "F1 macro",
         figure(e.f1_macro),
-        "mean over classes of F1",
+        meta.labels ? "mean over labels of F1" : "mean over classes of F1",
         "f1",
         beside((o) => figure(o.f1_macro)),
       ),
@@ -71,13 +76,34 @@ function tiles(): HTMLElement {
   );
 }
 
+const samples = (): [string, string | null][] =>
+  meta.labels
+    ? [
+        ["Samples N", count(meta.n / meta.labels)],
+        ["Labels C", count(meta.labels)],
+      ]
+    : [
+        ["Samples N", count(meta.n)],
+        ["Classes C", count(meta.c)],
+      ];
+
+function sites(): [string, string | null][] {
+  const [n, height, width, depth] = meta.sites?.shape ?? [0, 0, 0, 1];
+  return [
+    ["Images N", count(n)],
+    ["Sites of each", `${height} x ${width}${depth > 1 ? ` x ${depth}` : ""}`],
+    ["Sites", count(meta.n)],
+    ["Left out", meta.sites?.ignored ? count(meta.sites.ignored) : null],
+    ["Classes C", count(meta.c)],
+  ];
+}
+
 function facts(): HTMLElement {
   const list: [string, string | null][] = [
     ["Data set", meta.dataset],
     ["Ensemble", meta.ensemble],
     ["Members M", meta.m ? count(meta.m) : null],
-    ["Samples N", count(meta.n)],
-    ["Classes C", count(meta.c)],
+    ...(meta.sites ? sites() : samples()),
     ["Gate settings k", meta.k.join(", ")],
     ["File", meta.source],
     ["Made", meta.created ? date(meta.created) : null],
@@ -128,9 +154,13 @@ export function header(): HTMLElement {
       ? h(
           "p",
           { class: "notice", id: "sampled" },
-          `Plots and the table below show ${count(meta.rows)} of ${count(meta.n)} samples: a random ` +
-            "sample, and the most uncertain and the most surprising ones. " +
-            "Every number of the decision rule, the tables of figures and the risk-coverage curves count all samples.",
+          meta.sites
+            ? `Plots of single sites show a random sample of ${count(meta.rows)} of ${count(meta.n)}. ` +
+                "Every number of the decision rule, the tables of figures and the risk-coverage curves count all sites."
+            : `Plots and the table below show ${count(meta.rows)} of ${count(meta.n)} ${
+                meta.labels ? "labels" : "samples"
+              }: a random sample, and the most uncertain and the most surprising ones. ` +
+                "Every number of the decision rule, the tables of figures and the risk-coverage curves count all.",
         )
       : null,
   );

@@ -1,34 +1,38 @@
 // The k control: how many samples are answered and how many are referred to a person at any k, updated as k moves.
 import { changed, inAddress } from "./address";
 import { Chart, dot, line } from "./chart";
-import { className, meta } from "./data";
+import { groupName, groupWord, many, meta } from "./data";
 import { h, labelled, perFrame, section, select } from "./dom";
 import { entry, readNumber } from "./entry";
 import type { Entry } from "./entry";
 import { count, percent, plain } from "./format";
 import {
-  abstainedByClass,
+  abstainedByGroup,
   curve,
   forCoverage,
   forObservedRisk,
   forRisk,
   getK,
   getPromise,
+  gridIndex,
   hasLabels,
   onK,
   outcome,
   range,
   setK,
   totalErrors,
+  wholeSamples,
 } from "./rule";
 import type { Answer } from "./rule";
 import { css } from "./theme";
 
 const [low, high] = range();
-const STEPS = 1000;
+const grid = meta.grid?.k ?? null;
+const STEPS = grid ? gridIndex(high) : 1000;
 const toStep = (k: number): number =>
-  Math.round((STEPS * Math.log(Math.min(Math.max(k, low), high) / low)) / Math.log(high / low));
-const toK = (step: number): number => Number((low * (high / low) ** (step / STEPS)).toPrecision(3));
+  grid ? gridIndex(k) : Math.round((STEPS * Math.log(Math.min(Math.max(k, low), high) / low)) / Math.log(high / low));
+const toK = (step: number): number =>
+  grid ? grid[step] : Number((low * (high / low) ** (step / STEPS)).toPrecision(3));
 
 /** Whether a typed risk is promised for new cases, and bounds are shown; else what these samples show counts. */
 let promising = meta.promise !== null;
@@ -38,10 +42,10 @@ const confidence = (): string => plain(100 * (meta.promise?.confidence ?? 0.95))
 /** The answer to a typed risk that is not to be a promise. */
 function observed(target: number, choose: (k: number, text: string) => void): string {
   const k = forObservedRisk(target);
-  if (k === null) return `At no k the risk among these samples is at most ${plain(100 * target)} %.`;
+  if (k === null) return `At no k the risk among these ${many} is at most ${plain(100 * target)} %.`;
   const o = outcome(k);
   const text =
-    `k = ${k}: among these samples ${count(o.errors)} of ${count(o.kept)} answers are wrong (${percent(o.risk)}). ` +
+    `k = ${k}: among these ${many} ${count(o.errors)} of ${count(o.kept)} answers are wrong (${percent(o.risk)}). ` +
     "This is what was observed, no promise for new cases.";
   choose(k, text);
   return text;
@@ -97,7 +101,7 @@ function controls(): HTMLElement {
     choose(
       found.k,
       `k = ${found.k}: on new cases like these the risk is at most ${asked} with ${confidence()} % confidence. ` +
-        `${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person. ` +
+        `${count(meta.n - o.kept)} of ${count(meta.n)} ${many} go to a person. ` +
         `Tested on ${count(meta.promise.tested)} samples; ${count(meta.promise.set_aside)} others placed ` +
         "the ks to try.",
       found,
@@ -115,9 +119,8 @@ function controls(): HTMLElement {
       if (percentage === null) return;
       const k = forCoverage(percentage / 100);
       if (k === null)
-        return void (answer.textContent =
-          "No k keeps so many: samples whose two largest means are equal are never kept.");
-      choose(k, `k = ${k} is the most selective that still answers ${plain(percentage)} % of the cases.`);
+        return void (answer.textContent = "No k keeps so many: where the two largest means are equal nothing is kept.");
+      choose(k, `k = ${k} is the most selective that still answers ${plain(percentage)} % of the ${many}.`);
     },
   );
   onK((k) => {
@@ -200,10 +203,13 @@ function figures(): HTMLElement {
       ? [
           cell("kept-accuracy", "Accuracy on the answered"),
           cell("risk", "Risk"),
-          cell("risk-bound", `Risk on new cases, ${confidence()} % upper bound`),
+          ...(meta.sites || meta.labels
+            ? []
+            : [cell("risk-bound", `Risk on new cases, ${confidence()} % upper bound`)]),
           cell("caught", "Errors caught"),
         ]
       : []),
+    ...(wholeSamples(1) === null ? [] : [cell("whole", "Samples with every label answered")]),
   );
   const sentence = h("p", { class: "sentence", id: "sentence" });
   const set = (id: string, value: string): void => {
@@ -222,9 +228,11 @@ function figures(): HTMLElement {
     set("kept-accuracy", percent(1 - o.risk));
     set("risk", percent(o.risk));
     set("risk-bound", percent(getPromise()?.bound ?? o.bound));
+    const whole = wholeSamples(k);
+    if (whole !== null) set("whole", `${count(whole)} of ${count(meta.n / meta.labels)}`);
     set("caught", `${count(o.caught)} of ${count(totalErrors)}`);
     sentence.textContent =
-      `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} cases (${percent(o.coverage)})` +
+      `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} ${many} (${percent(o.coverage)})` +
       (hasLabels && o.kept ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") +
       `; ${count(meta.n - o.kept)} go to a person.`;
   });
@@ -249,12 +257,13 @@ function position(): HTMLElement | null {
   return h("figure", {}, h("figcaption", {}, "Risk and coverage of the rule; the dot is the chosen k"), chart.host);
 }
 
-function classes(): HTMLElement {
+function classes(): HTMLElement | null {
+  if (meta.grid && !meta.grid.groups) return null;
   const SHOWN = 12;
   let byTruth = hasLabels;
   const list = h("ol", { class: "bars", id: "abstained-classes" });
   const draw = perFrame(() => {
-    const rows = abstainedByClass(getK(), byTruth)
+    const rows = abstainedByGroup(getK(), byTruth)
       .filter((row) => row.abstained > 0)
       .sort((a, b) => b.abstained - a.abstained || a.index - b.index);
     const most = rows[0]?.abstained ?? 1;
@@ -265,7 +274,7 @@ function classes(): HTMLElement {
           h(
             "li",
             {},
-            h("span", { class: "name" }, className(row.index)),
+            h("span", { class: "name" }, groupName(row.index)),
             h(
               "span",
               { class: "track" },
@@ -274,8 +283,16 @@ function classes(): HTMLElement {
             h("span", { class: "number" }, `${count(row.abstained)} (${percent(row.abstained / row.total, 1)})`),
           ),
         ),
-      ...(rows.length > SHOWN ? [h("li", { class: "rest" }, `and ${rows.length - SHOWN} more classes`)] : []),
-      ...(rows.length ? [] : [h("li", { class: "rest" }, "none: every case is answered")]),
+      ...(rows.length > SHOWN
+        ? [
+            h(
+              "li",
+              { class: "rest" },
+              `and ${rows.length - SHOWN} more ${groupWord === "class" ? "classes" : "labels"}`,
+            ),
+          ]
+        : []),
+      ...(rows.length ? [] : [h("li", { class: "rest" }, "none: everything is answered")]),
     );
   });
   onK(draw);
@@ -285,8 +302,8 @@ function classes(): HTMLElement {
     h(
       "figcaption",
       {},
-      "Classes that go to a person ",
-      hasLabels
+      groupWord === "class" ? "Classes that go to a person " : "Labels that go to a person ",
+      hasLabels && !grid && !meta.labels
         ? select(
             [
               ["truth", "by true class"],
@@ -304,16 +321,32 @@ function classes(): HTMLElement {
   );
 }
 
+/** What the rule decides, and what a typed risk means. */
+function about(): string {
+  const rule = meta.labels
+    ? "A label of a sample is answered when present and absent lie more than k spreads apart, else it goes to a " +
+      "person. "
+    : `A ${meta.sites ? "site" : "case"} is answered when the two best classes lie more than k spreads apart, else ` +
+      "it goes to a person. ";
+  const typed = meta.promise
+    ? "A risk typed below gives the k that vargate decide --by k --target-risk promises with these samples as " +
+      "--calibration, corrected for every k tried" +
+      (meta.labels ? "; its unit is the sample. " : ". ") +
+      "The bound of any other k holds if that k was fixed before these labels were seen."
+    : meta.sites && hasLabels
+      ? "A risk typed below gives the k that shows it among these sites; that is no promise, because the sites of an " +
+        "image are not independent: vargate decide --calibration --target-risk promises with the image as its unit."
+      : "";
+  return (
+    rule + typed + (grid ? ` k takes ${grid.length} values here, at which every one of the ${many} is counted.` : "")
+  );
+}
+
 export function kControl(): HTMLElement {
   return section(
     "rule",
     "How sure is sure enough: k",
-    "A case is answered when the two best classes lie more than k spreads apart, else it goes to a person. " +
-      (hasLabels
-        ? "A risk typed below gives the k that vargate decide --by k --target-risk promises with these samples as " +
-          "--calibration, corrected for " +
-          "every k tried. The bound of any other k holds if that k was fixed before these labels were seen."
-        : ""),
+    about(),
     controls(),
     figures(),
     h("div", { class: "pair" }, position(), classes()),

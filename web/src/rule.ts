@@ -1,6 +1,7 @@
-// The decision rule over every sample: kept exactly when k < ratio. Counts for any k by binary search, so that they
-// are the counts of `vargate decide -k`; the k for a target by one walk down the ratios.
-import { labels, meta, predictions, ratio } from "./data";
+// The decision rule over every row: kept exactly when k < ratio. Counts for any k by binary search, so that they are
+// the counts of `vargate decide -k`; the k for a target by one walk down the ratios. A page of very many rows has
+// counts at a list of k instead, and k is one of them.
+import { gridKept, groupCount, labelOf, labels, meta, predictions, ratio } from "./data";
 import { niceBetween } from "./format";
 
 export interface Outcome {
@@ -22,8 +23,10 @@ const ratios = ratio();
 const predicted = predictions();
 const truth = labels();
 export const hasLabels = truth !== null;
+const grid = meta.grid;
 
 function split(): { right: Float64Array; wrong: Float64Array } {
+  if (grid) return { right: new Float64Array(0), wrong: new Float64Array(0) };
   let errors = 0;
   if (truth) for (let i = 0; i < meta.n; i++) errors += Number(truth[i] !== predicted[i]);
   const right = new Float64Array(meta.n - errors);
@@ -37,7 +40,20 @@ function split(): { right: Float64Array; wrong: Float64Array } {
   return { right: right.sort(), wrong: wrong.sort() };
 }
 const { right, wrong } = split();
-export const totalErrors = wrong.length;
+export const totalErrors = grid ? grid.errors : wrong.length;
+
+/** The number of the k of the grid that is nearest to `k`. */
+export function gridIndex(k: number): number {
+  const list = grid?.k ?? [];
+  let low = 0;
+  let high = list.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] < k) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && k / list[low - 1] < list[low] / k ? low - 1 : low;
+}
 
 /** How many of rising values are > k. */
 function above(values: Float64Array, k: number): number {
@@ -99,8 +115,8 @@ export function upperBound(errors: number, n: number): number {
 }
 
 export function outcome(k: number): Outcome {
-  const errors = above(wrong, k);
-  const kept = above(right, k) + errors;
+  const errors = grid ? grid.wrong[gridIndex(k)] : above(wrong, k);
+  const kept = grid ? grid.kept[gridIndex(k)] : above(right, k) + errors;
   return {
     k,
     kept,
@@ -112,8 +128,12 @@ export function outcome(k: number): Outcome {
   };
 }
 
-/** Walks thresholds from the most selective on: what is kept with ratio >= value, and the next smaller value. */
-function walk(visit: (kept: number, errors: number, value: number, next: number) => void): void {
+/** Walks thresholds from the most selective on: what is kept, and a k that keeps just that. */
+function walk(visit: (kept: number, errors: number, k: () => number) => void): void {
+  if (grid) {
+    for (let i = grid.k.length - 1; i >= 0; i--) if (grid.kept[i]) visit(grid.kept[i], grid.wrong[i], () => grid.k[i]);
+    return;
+  }
   let r = right.length - 1;
   let w = wrong.length - 1;
   while (r >= 0 || w >= 0) {
@@ -123,7 +143,7 @@ function walk(visit: (kept: number, errors: number, value: number, next: number)
     while (w >= 0 && wrong[w] === value) w--;
     const errors = wrong.length - 1 - w;
     const next = Math.max(r >= 0 ? right[r] : 0, w >= 0 ? wrong[w] : 0, 0);
-    visit(right.length - 1 - r + errors, errors, value, next);
+    visit(right.length - 1 - r + errors, errors, () => niceBetween(next, value));
   }
 }
 
@@ -147,8 +167,8 @@ export function forRisk(target: number): Answer | null {
 /** The k that answers most with at most the risk `target` among these very samples; null when none does. */
 export function forObservedRisk(target: number): number | null {
   let best: number | null = null;
-  walk((kept, errors, value, next) => {
-    if (errors <= target * kept) best = niceBetween(next, value);
+  walk((kept, errors, k) => {
+    if (errors <= target * kept) best = k();
   });
   return best;
 }
@@ -157,8 +177,8 @@ export function forObservedRisk(target: number): number | null {
 export function forCoverage(target: number): number | null {
   const need = Math.ceil(target * meta.n - 1e-6);
   let best: number | null = null;
-  walk((kept, _errors, value, next) => {
-    if (best === null && kept >= need) best = niceBetween(next, value);
+  walk((kept, _errors, k) => {
+    if (best === null && kept >= need) best = k();
   });
   return best;
 }
@@ -169,7 +189,7 @@ export function curve(points: number): { coverage: number[]; risk: number[] } {
   const risk: number[] = [];
   let last = 0;
   walk((kept, errors) => {
-    if (kept / meta.n - last < 1 / points && kept !== right.length + wrong.length) return;
+    if (kept / meta.n - last < 1 / points && kept !== meta.n) return;
     last = kept / meta.n;
     coverage.push(last);
     risk.push(errors / kept);
@@ -177,16 +197,35 @@ export function curve(points: number): { coverage: number[]; risk: number[] } {
   return { coverage, risk };
 }
 
-export function abstainedByClass(k: number, byTruth: boolean): ClassCount[] {
+/** By true class, or predicted class, or in multilabel mode by label. Nothing where a grid has no groups. */
+export function abstainedByGroup(k: number, byTruth: boolean): ClassCount[] {
+  if (grid) {
+    const kept = gridKept().subarray(gridIndex(k) * grid.groups);
+    return grid.total.map((total, index) => ({ index, abstained: total - kept[index], total }));
+  }
   const of = byTruth && truth ? truth : predicted;
-  const abstained = new Uint32Array(meta.c);
-  const total = new Uint32Array(meta.c);
+  const abstained = new Uint32Array(groupCount);
+  const total = new Uint32Array(groupCount);
   for (let i = 0; i < meta.n; i++) {
-    total[of[i]]++;
-    if (!(ratios[i] > k)) abstained[of[i]]++;
+    const group = meta.labels ? labelOf(i) : of[i];
+    total[group]++;
+    if (!(ratios[i] > k)) abstained[group]++;
   }
   return Array.from(abstained, (n, index) => ({ index, abstained: n, total: total[index] }));
 }
+
+/** Of every sample the least ratio of its labels, rising; null outside multilabel mode. */
+const least = ((): Float64Array | null => {
+  if (!meta.labels || grid) return null;
+  const out = new Float64Array(meta.n / meta.labels).fill(Infinity);
+  for (let i = 0; i < meta.n; i++) {
+    const sample = Math.floor(i / meta.labels);
+    if (ratios[i] < out[sample]) out[sample] = ratios[i];
+  }
+  return out.sort();
+})();
+/** How many samples have every label answered; null where that is not known. */
+export const wholeSamples = (k: number): number | null => (least ? above(least, k) : null);
 
 /** Range of the slider: where decisions change. */
 export function range(): [number, number] {
@@ -195,12 +234,17 @@ export function range(): [number, number] {
       if (values[i] > 0 && values[i] < Infinity) return values[i];
     return step > 0 ? Infinity : 0;
   };
+  if (grid) {
+    const last = grid.kept.findIndex((kept, i) => kept === grid.kept[grid.kept.length - 1] || i + 1 === grid.k.length);
+    return [grid.k[0], Math.max(10, grid.k[last])];
+  }
   const high = Math.max(finite(right, right.length - 1, -1), finite(wrong, wrong.length - 1, -1));
   return [0.01, Math.min(10000, Math.max(10, high))];
 }
 
-export const isKept = (sample: number, k: number): boolean => ratios[sample] > k;
-export const isWrong = (sample: number): boolean => truth !== null && truth[sample] !== predicted[sample];
+/** Of a row of the data: see `at`. */
+export const isKept = (row: number, k: number): boolean => ratios[row] > k;
+export const isWrong = (row: number): boolean => truth !== null && truth[row] !== predicted[row];
 
 // --- the current k, which every section shows -----------------------------------------------------------------------
 let current = meta.k[0] ?? 1;
@@ -211,8 +255,8 @@ export const getK = (): number => current;
 export const getPromise = (): Answer | null => promise;
 export function setK(k: number, chosenFor: Answer | null = null): void {
   if (!(k > 0) || k === Infinity) return;
-  current = k;
+  current = grid ? grid.k[gridIndex(k)] : k;
   promise = chosenFor;
-  for (const listener of listeners) listener(k);
+  for (const listener of listeners) listener(current);
 }
 export const onK = (listener: (k: number) => void): void => void listeners.push(listener);

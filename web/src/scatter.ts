@@ -1,7 +1,7 @@
 // Epistemic against aleatoric: GEU over GAU, coloured by right, wrong, abstained, out of distribution.
 import uPlot from "uplot";
 import { Chart } from "./chart";
-import { hasMeasure, measure, meta, oodPoints, plotted, samples } from "./data";
+import { at, hasMeasure, many, measure, meta, oodPoints, plotted } from "./data";
 import { h, labelled, perFrame, section, select, toggle } from "./dom";
 import { getK, hasLabels, isKept, isWrong, onK } from "./rule";
 import { css } from "./theme";
@@ -50,8 +50,7 @@ export function scatter(): HTMLElement | null {
   let k = settings[0];
   const on = new Set(kinds.map((kind) => kind.name));
   const kindOf = (row: number): number => {
-    const sample = samples()[row];
-    return !isKept(sample, getK()) ? 1 : isWrong(sample) ? 2 : 0;
+    return !isKept(at(row), getK()) ? 1 : isWrong(at(row)) ? 2 : 0;
   };
   const chart = new Chart("Epistemic uncertainty GEU against aleatoric uncertainty GAU", 400, () => {
     const gau = measure(`gau@${k}`);
@@ -130,7 +129,7 @@ export function scatter(): HTMLElement | null {
     h(
       "fieldset",
       { class: "toggles" },
-      h("legend", {}, "Samples"),
+      h("legend", {}, meta.sites ? "Sites" : meta.labels ? "Labels" : "Samples"),
       ...shown.map((kind) =>
         toggle(kind.name, true, `var(${kind.colour})`, (is) => {
           if (is) on.add(kind.name);
@@ -139,7 +138,7 @@ export function scatter(): HTMLElement | null {
         }),
       ),
     ),
-    stride > 1 ? h("p", { class: "about" }, `One of ${stride} samples is drawn.`) : null,
+    stride > 1 ? h("p", { class: "about" }, `One of ${stride} ${many === "cases" ? "samples" : many} is drawn.`) : null,
     h("figure", {}, chart.host),
   );
 }
