@@ -258,3 +258,62 @@ def test_scorer_and_calibrate(p: np.ndarray[Any, Any]) -> None:
     flat = np.ascontiguousarray(z.transpose(0, 3, 4, 1, 2)).reshape(-1, M, C)
     fit = vargate.calibrate(z, labels, axes="NMCHW")
     assert fit.to_dict() == vargate.calibrate(flat, labels.reshape(-1)).to_dict()
+
+
+def test_sites_left_out(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
+    """Scores are those of the other sites; maps mark those that are left out."""
+    keep = maps != 255
+    want = vargate.score(np.ascontiguousarray(p.transpose(0, 3, 4, 1, 2)[keep]), labels=maps[keep])
+    found = vargate.score(p, axes="NMCHW", labels=maps, ignore=255)
+    same(found, want)
+    assert found.summary() == want.summary()
+    shown = found.map("gmu")
+    np.testing.assert_array_equal(shown[keep], want.gmu)
+    assert np.isnan(shown[~keep]).all()
+    assert (found.map("decision@1")[~keep] == -2).all()
+    members = [p[:, m] for m in range(M)]
+    same(vargate.score(members, axes="NCHW", labels=maps, ignore=255), want)
+    both = vargate.concatenate([found, found])
+    np.testing.assert_array_equal(both.map("tu")[N:], found.map("tu"))
+    for options, says in (
+        ({"axes": "NMCHW"}, "ignore=255 needs labels"),
+        ({"axes": "NMCHW", "labels": np.full((N, H, W), 255)}, "every site is left out by ignore=255"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            vargate.score(p, ignore=255, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="ignore leaves out sites of images"):
+        vargate.score(p[:, :, :, 0, 0], ignore=255)
+
+
+def test_referral(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
+    found = vargate.score(p, axes="NMCHW", labels=maps, ignore=255)
+    e = vargate.evaluate(p, maps, axes="NMCHW", ignore=255)
+    np.testing.assert_allclose(found.abstained(1), [image.abstained for image in e.images])
+    share = float(np.median(found.abstained(1)))
+    np.testing.assert_array_equal(found.refer(share), found.abstained(1) > share)
+    with pytest.raises(ValueError, match="above is 2"):
+        found.refer(2)
+    with pytest.raises(ValueError, match="not those of all sites"):
+        found[:5].refer(0.5)
+
+
+def test_maps_in_a_folder(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    found = vargate.score(p, axes="NMCHW", labels=maps, ignore=255)
+    out = vargate.save_maps([p[:, m] for m in range(M)], tmp_path / "maps", axes="NCHW", labels=maps, ignore=255)
+    np.testing.assert_array_equal(np.load(out / "gmu.npy"), found.map("gmu"))
+    np.testing.assert_array_equal(np.load(out / "decision@2.npy"), found.map("decision@2"))
+    assert (out / "gmu-0002.png").exists()
+    with pytest.raises(ValueError, match="save_maps writes maps of images"):
+        vargate.save_maps(p[:, :, :, 0, 0], tmp_path / "other")
+
+
+def test_curve_and_page(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    flat = vargate.score(p, axes="NMCHW", labels=maps, ignore=255)
+    want = vargate.evaluate(flat, curve=7).measures["eu"].curve
+    found = vargate.evaluate(p, maps, axes="NMCHW", ignore=255, curve=7).measures["eu"].curve
+    assert found == pytest.approx(want, abs=1e-12)
+    photos = np.zeros((N, 2 * H, 2 * W, 3), np.uint8)
+    page = vargate.report(p, tmp_path, axes="NMCHW", labels=maps, ignore=255, images=photos)
+    text = page.path.read_text(encoding="utf-8")
+    assert 'id="vg-sitephoto"' in text
+    assert 'id="vg-sitelabel"' in text

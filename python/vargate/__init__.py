@@ -12,6 +12,7 @@ from pathlib import Path as _Path
 from . import plots
 from ._distribution import warn_of_the_other as _warn_of_the_other
 from ._doctor import Finding, doctor
+from ._images import save_maps
 from ._jobs import Progress
 from ._maps import CalibrationMap
 from ._measures import MeasureInfo, measures
@@ -87,6 +88,7 @@ __all__ = [
     "rank",
     "report",
     "run",
+    "save_maps",
     "score",
     "select_k",
     "select_threshold",

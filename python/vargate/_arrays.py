@@ -159,6 +159,12 @@ def as_view(p: Any, name: str) -> View:
     try:
         a = np.asarray(p)
     except ValueError as error:
+        shapes = [getattr(one, "shape", None) for one in p] if isinstance(p, (list, tuple)) else []
+        for i, shape in enumerate(shapes):
+            if shape is not None and shapes[0] is not None and shape != shapes[0]:
+                raise ValueError(
+                    f"{name}[{i}] has shape {tuple(shape)}, but {name}[0] has {tuple(shapes[0])}: expected one shape"
+                ) from None
         raise ValueError(f"{name}: {error}") from None
     return _from_numpy(a, name)
 

@@ -19,15 +19,17 @@ import numpy as np
 from . import _native
 from ._arrays import as_integers, as_names, real, whole
 from ._jobs import Job
-from ._options import ScoringOptions, ThreadedOptions, measure_names, resolve, temperatures
+from ._options import ScoringOptions, ThreadedOptions, measure_names, resolve, show_options, temperatures
 from ._sites import Sites, as_sites, flat_labels, site_axes
 from ._tally import chosen_columns, points
 from .evaluate import RANKING, Evaluation, Finding, ImageFigures, best_of, evaluation_of
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._arrays import Array
 
-__all__ = ["Asked", "evaluate_images"]
+__all__ = ["Asked", "evaluate_images", "reported", "save_maps"]
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,11 @@ def _only(found: Evaluation, measures: str | Sequence[str] | None) -> Evaluation
     )
 
 
+def _said(error: ValueError, scratch: str) -> str:
+    """Files of ours are the caller's arrays."""
+    return str(error).replace(f"{scratch}/p.npy", "p").replace(f"{scratch}/labels.npy", "labels")
+
+
 def evaluate_images(
     p: Any, labels: Any, asked: Asked, extra: Mapping[str, Any] | None, scoring: ScoringOptions
 ) -> Evaluation:
@@ -185,12 +192,80 @@ def evaluate_images(
         options, _held = _options(asked, job)
         try:
             job.done(_native.lib.vg_evaluate_file(byref(out), os.fsencode(path), byref(reading), byref(options)))
-        except ValueError as error:  # files of ours are the caller's arrays
-            raise ValueError(
-                str(error).replace(f"{scratch}/p.npy", "p").replace(f"{scratch}/labels.npy", "labels")
-            ) from None
+        except ValueError as error:
+            raise ValueError(_said(error, scratch)) from None
     try:
         classes = None if named is None else as_names(named, out.contents.c)
         return _only(_result(out.contents, classes), scoring.get("measures"))
     finally:
         _native.lib.vg_evaluation_result_free(out)
+
+
+def reported(p: Any, axes: str, labels: Any, scratch: Path) -> tuple[bytes, bytes, bytes | None]:
+    """Predictions of images as a file, the axes of what is in it, and their label maps."""
+    sites = None if isinstance(p, (str, os.PathLike)) else as_sites(p, axes)
+    path = p if sites is None else scratch / "p.npy"
+    letters = axes if sites is None else _write(p, sites, axes, Path(path))
+    return os.fsencode(path), letters.encode(), _labels(labels, sites, scratch)
+
+
+def save_maps(
+    p: Any,
+    folder: str | os.PathLike[str],
+    *,
+    labels: Any = None,
+    ignore: int | None = None,
+    pictures: int = 20,
+    force: bool = False,
+    **scoring: Unpack[ScoringOptions],
+) -> Path:
+    """Maps of images in a folder, as ``vargate score --maps`` writes them: arrays, pictures and a page.
+
+    Parameters
+    ----------
+    p : path, array_like or list of arrays, one a member
+        Predictions of images or volumes, as in `score`.
+    folder : path
+        Made where it is missing; it holds `NAME.npy`, `NAME-IMAGE.png`, ``images.csv``, ``maps.html``, ``maps.json``.
+    labels : array_like of int or path, optional
+        Label maps (N, H, W).
+    ignore : int, optional
+        The label of sites that are left out and marked in the maps.
+    pictures : int
+        How many images have pictures and are in the page.
+    force : bool
+        Use a folder that holds other files.
+    **scoring
+        The options of `score`; `axes` name those of the images, ``"NMCHW"``, ``"MNCHW"``, ..., where no dims tell them.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, vargate
+    >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 5, 4, 6))  # members, images, height, width
+    >>> out = vargate.save_maps(p, tempfile.mkdtemp(), axes="MNHWC", pictures=1)
+    >>> np.load(out / "gmu.npy").shape, (out / "maps.html").exists()
+    ((5, 4, 6), True)
+    """
+    letters = site_axes(p, scoring.get("axes"))
+    if letters is None:
+        raise ValueError("save_maps writes maps of images: name their axes, axes='NMCHW'")
+    with tempfile.TemporaryDirectory(prefix="vargate-") as scratch, Job(False) as job:
+        path, written, given = reported(p, letters, labels, Path(scratch))
+        reading, _kept = _reading(written.decode(), given, ignore, {**scoring, "threads": None})
+        options = _native.ScoreFileOptions(
+            _native.size(_native.ScoreFileOptions), None, bool(force), 0, job.native, os.fsencode(folder)
+        )
+        options.pictures = whole(pictures, "pictures", 0)
+        try:
+            job.done(_native.lib.vg_score_file(None, path, byref(reading), byref(options)))
+        except ValueError as error:
+            raise ValueError(_said(error, scratch)) from None
+    return Path(folder)
+
+
+show_options(save_maps, ScoringOptions)

@@ -204,6 +204,15 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
             POINTER(_workflow_structs.PageOptions),
         ],
     ),
+    "vg_score_file": (
+        c_int,
+        [
+            _P,
+            c_char_p,
+            POINTER(_workflow_structs.InputOptions),
+            POINTER(_workflow_structs.ScoreFileOptions),
+        ],
+    ),
     "vg_page_free": (None, [POINTER(_workflow_structs.Page)]),
     "vg_doctor": (c_int, [POINTER(_P), POINTER(c_size_t)]),
     "vg_doctor_json": (c_int, [POINTER(_P), _P, c_size_t]),

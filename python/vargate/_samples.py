@@ -118,6 +118,7 @@ def take(s: Scores, index: SampleIndex) -> Scores:
         labels=None if s.labels is None else np.ascontiguousarray(s.labels[index]),
         ids=None if s.ids is None else s.ids[index],
         sites=None,
+        kept=None,
         figures=NO_FIGURES,
     )
     return some._but(figures=_figures(some))
@@ -129,6 +130,13 @@ def _stacked(shapes: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None
     if len(known) != len(shapes) or len({shape[1:] for shape in known}) != 1:
         return None
     return (sum(shape[0] for shape in known), *known[0][1:])
+
+
+def _marks(sets: Sequence[Scores]) -> Array | None:
+    """Which sites of several sets of images are kept; None where all are."""
+    if all(s._kept is None for s in sets):
+        return None
+    return np.concatenate([np.ones(s.n, bool) if s._kept is None else s._kept for s in sets])
 
 
 def _together(parts: Sequence[Scores], whole: Scores) -> _native.ScoreSummary:
@@ -183,5 +191,6 @@ def concatenate(parts: Iterable[Scores]) -> Scores:
         labels=joined([s.labels for s in sets]),
         ids=joined([s.ids for s in sets]),
         sites=_stacked([s.sites for s in sets]),
+        kept=_marks(sets),
     )
     return whole._but(figures=_together(sets, whole))

@@ -30,7 +30,7 @@ from ._options import (
     rename_map,
     resolve_all,
 )
-from ._sites import Sites, as_sites, flat_labels
+from ._sites import Sites, as_sites, flat_labels, kept_sites
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def collect(
     classes: tuple[str, ...] | None = None,
     ids: Array | None = None,
     sites: tuple[int, ...] | None = None,
+    kept: Array | None = None,
 ) -> Scores:
     """`Scores` from filled arrays."""
     return Scores(
@@ -66,12 +67,15 @@ def collect(
         classes=classes,
         ids=ids,
         sites=sites,
+        kept=kept,
     )
 
 
-def feed_sites(handle: Any, sites: Sites, arrays: Mapping[str, Array], resolved: Resolved) -> None:
-    """Scores every block of sites into `arrays`, of all sites."""
-    for first, view, _owner in sites.blocks():
+def feed_sites(
+    handle: Any, sites: Sites, arrays: Mapping[str, Array], resolved: Resolved, keep: Array | None = None
+) -> None:
+    """Scores every block of sites into `arrays`, of all sites, or of those that `keep` marks."""
+    for first, view, _owner in sites.blocks() if keep is None else sites.kept_blocks(keep):
         places = ScorePlaces()
         for name, a in arrays.items():
             places[SCORE_INDEX[name]] = a.ctypes.data + first * a.strides[0]
@@ -83,11 +87,13 @@ def feed_sites(handle: Any, sites: Sites, arrays: Mapping[str, Array], resolved:
             refuse(status, view, resolved)
 
 
-def _score_sites(sites: Sites, arrays: Mapping[str, Array], resolved: Resolved) -> _native.ScoreSummary:
+def _score_sites(
+    sites: Sites, arrays: Mapping[str, Array], resolved: Resolved, keep: Array | None
+) -> _native.ScoreSummary:
     handle, figures = c_void_p(), _native.ScoreSummary()
     _native.check(_native.lib.vg_scorer_new(byref(handle), sites.m, sites.c, resolved.address))
     try:
-        feed_sites(handle, sites, arrays, resolved)
+        feed_sites(handle, sites, arrays, resolved, keep)
         _native.check(_native.lib.vg_scorer_summary(handle, byref(figures)))
     finally:
         _native.lib.vg_scorer_free(handle)
@@ -149,6 +155,7 @@ def score(
     calibration_map: Temperature = None,
     class_k: ClassGates = None,
     labels: Any = None,
+    ignore: int | None = None,
     preset: Preset = "paper",
     measures: str | Sequence[str] = "all",
     axes: Axes | None = None,
@@ -190,6 +197,9 @@ def score(
     labels : array_like of int, optional
         True classes (N,), or 0/1 (N, C) with `multilabel`; for the accuracies of `Scores.summary` and for `evaluate`.
         With `classes` also their names.
+    ignore : int, optional
+        Of label maps: sites with this label, often 255, are left out of the scores and of every figure; `Scores.map`
+        marks them with NaN, and with -2 in `pred`, `second` and `decision`.
     preset : {"paper", "vge", "mljku"}
         Conventions: the paper's, its authors' later code's, or those of Schweighofer et al.
     measures : str or sequence of str
@@ -285,16 +295,20 @@ def score(
     if logits and not multilabel and sites is None:
         refuse_probabilities(view, "p", "leave out logits=True")
     names = None if classes is None else as_names(classes, shape[2])
-    packed_labels = None
+    packed_labels, kept = None, None
+    if ignore is not None:
+        kept = kept_sites(sites, labels, ignore)
+        shape = (int(kept.sum()), *shape[1:])
     if labels is not None:
         flat = labels if sites is None else flat_labels(labels, sites)
+        flat = flat if kept is None else flat[kept]
         packed_labels = as_labels(flat, shape, resolved.multilabel, axes=axes, classes=names)
     arrays, places = allocate(measure_names(measures, resolved.k), shape, len(resolved.k), resolved.multilabel)
     if sites is None:
         summary = _score_view(view, places, resolved, long)
         del owner
     else:
-        summary = _score_sites(sites, arrays, resolved)
+        summary = _score_sites(sites, arrays, resolved, kept)
     packed_ids = None if ids is None else as_ids(ids, shape[0])
     shaped = None if sites is None else sites.shape
-    return collect(resolved, arrays, shape, summary, packed_labels, names, packed_ids, shaped)
+    return collect(resolved, arrays, shape, summary, packed_labels, names, packed_ids, shaped, kept)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import Array, View, as_view, named_order
+from ._arrays import Array, View, as_integers, as_view, named_order, whole
 
-__all__ = ["Sites", "as_sites", "flat_labels", "site_axes"]
+__all__ = ["Sites", "as_sites", "flat_labels", "kept_sites", "site_axes"]
 
 _ITEM_SIZES = {_native.F32: 4, _native.F64: 8, _native.F16: 2, _native.BF16: 2}
 
@@ -86,6 +86,24 @@ class Sites:
         for image in range(self.shape[0]):  # members in several arrays: one image of all of them at a time
             yield from self._stacked(image)
 
+    def kept_blocks(self, keep: Array) -> Iterator[tuple[int, _native.Predictions, object]]:
+        """The same of the sites that `keep` marks, copied block by block."""
+        done = 0
+        for first, block, _owner in self.blocks():
+            marks = keep[first : first + block.n]
+            kind = np.dtype(np.uint16) if block.dtype == _native.BF16 else np.dtype(f"f{_ITEM_SIZES[block.dtype]}")
+            steps = (block.stride_n, block.stride_m, block.stride_c)
+            held = np.ascontiguousarray(_as_array(block.data, (block.n, block.m, block.c), steps, kind)[marks])
+            if len(held) == 0:
+                continue
+            shape = (len(held), self.m, self.c)
+            yield (
+                done,
+                _native.Predictions(held.ctypes.data, block.dtype, *shape, self.m * self.c, self.c, 1),
+                held,
+            )
+            done += len(held)
+
     def packed(self) -> Array:
         """A copy (sites, M, C), for what reads samples in any order; bfloat16 is not read so."""
         out: Array | None = None
@@ -152,3 +170,17 @@ def flat_labels(labels: Any, sites: Sites, name: str = "labels") -> npt.NDArray[
     if squeezed != tuple(size for size in sites.shape if size != 1) or a.size != math.prod(sites.shape):
         raise ValueError(f"{name} has shape {a.shape}, but the predictions have sites {sites.shape}")
     return a.reshape(-1)
+
+
+def kept_sites(sites: Sites | None, labels: Any, ignore: Any) -> npt.NDArray[np.bool_]:
+    """Which sites are not left out."""
+    if sites is None:
+        raise ValueError("ignore leaves out sites of images: name their axes, axes='NMCHW'")
+    if labels is None:
+        raise ValueError(f"ignore={ignore!r} needs labels: label maps {sites.shape} of the images")
+    marked: npt.NDArray[np.bool_] = as_integers(flat_labels(labels, sites), "labels") != whole(
+        ignore, "ignore", -(2**63)
+    )
+    if not marked.any():
+        raise ValueError(f"every site is left out by ignore={ignore!r}: there is nothing to look at")
+    return marked

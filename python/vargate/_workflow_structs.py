@@ -353,6 +353,7 @@ class PageOptions(Structure):
         ("command", POINTER(c_char_p)),
         ("command_words", c_size_t),
         ("transient", c_int),
+        ("calibration", c_char_p),
     ]
 
 
@@ -403,7 +404,7 @@ SIZES: dict[type[Structure], int] = {
     OodResult: 56,
     OodSet: 40,
     Page: 40,
-    PageOptions: 112,
+    PageOptions: 120,
     PredictRunsOptions: 144,
     PredictRunsResult: 48,
     PredictionOptions: 88,

@@ -178,6 +178,7 @@ class Scores(Figured):
         classes: tuple[str, ...] | None = None,
         ids: Array | None = None,
         sites: tuple[int, ...] | None = None,
+        kept: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self._arrays = arrays
         self._k = k
@@ -191,6 +192,7 @@ class Scores(Figured):
         self.classes = classes
         self.ids = ids
         self.sites = sites
+        self._kept = kept  # of sites: those that `ignore` did not leave out; None: all
 
     def _but(self, **changes: Any) -> Scores:
         """The same scores with some of the constructor's arguments exchanged."""
@@ -201,6 +203,7 @@ class Scores(Figured):
             "shape": (self.n, self.m, self.c),
             "figures": self._figures,
             "sample_sigma": self._sample_sigma,
+            "kept": self._kept,
         }
         how |= {name: getattr(self, name) for name in ("logits", "multilabel", "labels", "classes", "ids", "sites")}
         return Scores(**(how | changes))
@@ -292,7 +295,40 @@ class Scores(Figured):
         if self.sites is None:
             raise ValueError("these scores are not those of all sites of images: score(..., axes='NMCHW') makes them")
         values = self[name]
+        if self._kept is not None:
+            whole = np.full(
+                (self._kept.size, *values.shape[1:]), np.nan if values.dtype.kind == "f" else -2, values.dtype
+            )
+            whole[self._kept] = values
+            values = whole
         return values.reshape(*self.sites, *values.shape[1:])
+
+    def abstained(self, k: float = 1.0) -> Float64:
+        """Of every image the share of its sites that the rule abstains from at `k`; NaN where all are left out."""
+        if self.sites is None:
+            raise ValueError("these scores are not those of all sites of images: score(..., axes='NMCHW') makes them")
+        count, images = math.prod(self.sites), self.sites[0]
+        image = np.arange(count) // (count // images)
+        image = image if self._kept is None else image[self._kept]
+        sites = np.bincount(image, minlength=images).astype(np.float64)
+        left = np.bincount(image[self.decide(k) < 0], minlength=images)
+        shares: Float64 = np.divide(left, sites, out=np.full(images, np.nan), where=sites > 0)
+        return shares
+
+    def refer(self, above: float, k: float = 1.0) -> npt.NDArray[np.bool_]:
+        """Which images go to a person: those with more than the share `above` of their sites abstained from at `k`, as
+        ``vargate decide --refer-above`` refers them.
+
+        >>> import numpy as np, vargate
+        >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 5, 4, 6))  # members, images, height, width
+        >>> s = vargate.score(p, axes="MNHWC")
+        >>> s.refer(0.5).shape, bool((s.refer(0.5) == (s.abstained() > 0.5)).all())
+        ((5,), True)
+        """
+        share = real(above, "above", "a share of sites, 0 to 1")
+        if not 0 <= share <= 1:
+            raise ValueError(f"above is {above!r}, expected a share of sites, 0 to 1")
+        return np.nan_to_num(self.abstained(k), nan=-1.0) > share
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from ctypes import POINTER, byref, c_char_p, c_void_p, cast
+from ctypes import POINTER, byref, c_char_p, c_void_p, cast, pointer
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,11 +16,13 @@ import numpy as np
 from . import _native
 from ._arrays import as_integers, reals, whole
 from ._files import save_arrays
+from ._images import reported
 from ._jobs import Job, Listener
 from ._maps import CalibrationMap
 from ._options import ClassGates, Gates, Temperature, rename_map, resolve, show_options, thread_count
 from ._predictions import Predictions
 from ._recipes import Device, RecipeKeys, data_folder, find_recipe
+from ._sites import site_axes
 from ._summary import Verdict, verdict_of
 from .calibrate import Calibration
 from .evaluate import Evaluation, evaluation_of
@@ -372,6 +375,23 @@ class _Inputs:
         save_arrays({"L": as_integers(np.asarray(labels), "labels")}, str(path))
         return os.fsencode(path)
 
+    def calibration(self, given: Any, logits: bool) -> bytes | None:
+        if given is None or isinstance(given, (str, os.PathLike)):
+            return None if given is None else os.fsencode(given)
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise TypeError("calibration is a path, or a pair of predictions and labels")
+        path = self.folder / "calibration.npz"
+        held = {"Z" if logits else "P": np.asarray(given[0]), "L": as_integers(np.asarray(given[1]), "labels")}
+        save_arrays(held, str(path))
+        return os.fsencode(path)
+
+    def images(self, images: Any) -> bytes | None:
+        if images is None or isinstance(images, (str, os.PathLike)):
+            return None if images is None else os.fsencode(images)
+        path = self.folder / "images.npy"
+        np.save(path, np.asarray(images))
+        return os.fsencode(path)
+
     def names(self, classes: Sequence[str] | None) -> bytes | None:
         if classes is None:
             return None
@@ -408,7 +428,11 @@ def report(
     calibration_map: Temperature = None,
     classes: Sequence[str] | None = None,
     title: str | None = None,
-    images: str | os.PathLike[str] | None = None,
+    axes: str | None = None,
+    ignore: int | None = None,
+    multilabel: bool = False,
+    calibration: Any = None,
+    images: Any = None,
     metrics: str | os.PathLike[str] | None = None,
     data: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -419,7 +443,8 @@ def report(
     Parameters
     ----------
     source : path, Scores or array_like (N, M, C)
-        The folder of a run, a file of predictions or of scores, or either in memory.
+        The folder of a run, a file of predictions or of scores, or either in memory; of images also a list of arrays,
+        one a member.
     out : path, optional
         Folder for ``report.html``; ``RUN/report`` of a run, otherwise a new temporary folder by default.
     labels : array_like of int or path, optional
@@ -438,9 +463,16 @@ def report(
         Names of the classes; the file's or the scores' by default.
     title : str, optional
         Heading of the page.
+    axes, ignore : optional
+        Of images and volumes, as in `score`: the rows of the page are then their sites, and it shows images.
+    multilabel : bool
+        Every class is a yes/no label of its own: the rows of the page are labels of samples. Scores tell by themselves.
+    calibration : path, or array_like with labels beside it as a pair, optional
+        Predictions with labels that the page's prediction sets are calibrated on: a file, or ``(p, labels)``; half of
+        the samples by default.
     images, metrics, data : optional
-        The samples' images (a data set's name or file), ``metrics.jsonl`` of the training, and the folder searched
-        first for data sets; of a run its own.
+        The images (a data set's name or file, or an array (N, H, W) or (N, H, W, C)), ``metrics.jsonl`` of the
+        training, and the folder searched first for data sets; of a run its own.
     force : bool
         Replace an existing page even if it is not one of ours.
     progress : bool or function
@@ -476,8 +508,19 @@ def report(
         reading = _native.InputOptions(_native.size(_native.InputOptions), logits=-1)
         if logits is not None:
             reading.logits = bool(logits)
-        reading.labels, reading.temperature = inputs.labels(labels), inputs.temperature(temperature)
-        scoring = None if k is None and class_k is None else resolve(k=1.0 if k is None else k, class_k=class_k)
+        letters = None if isinstance(source, Scores) else site_axes(source, axes)
+        reading.temperature = inputs.temperature(temperature)
+        if letters is None:
+            path, reading.labels = inputs.file(source, "predictions", bool(logits)), inputs.labels(labels)
+            reading.axes = None if axes is None else axes.encode()
+        else:
+            path, reading.axes, reading.labels = reported(source, letters, labels, inputs.folder)
+        ignored = ctypes.c_int64(0 if ignore is None else whole(ignore, "ignore", -(2**63)))
+        if ignore is not None:
+            reading.ignore = pointer(ignored)
+        how: dict[str, Any] = {"k": (1.0, 2.0, 3.0) if k is None and class_k is None else 1.0 if k is None else k}
+        usual = k is None and class_k is None and not multilabel
+        scoring = None if usual else resolve(**how, class_k=class_k, multilabel=multilabel)
         if scoring is not None:
             reading.scoring = cast(scoring.address, POINTER(_native.ScoreOptions))
         others = [
@@ -492,7 +535,7 @@ def report(
             (title or ("scores" if isinstance(source, Scores) else "predictions")).encode()
             if title or from_memory
             else None,
-            None if images is None else os.fsencode(images),
+            inputs.images(images),
             inputs.names(classes),
             None if metrics is None else os.fsencode(metrics),
             data_folder(data),
@@ -501,9 +544,9 @@ def report(
             None,
             0,
             from_memory or not all(isinstance(v, _NAMED) for v in (labels, temperature)),  # written to `scratch`
+            inputs.calibration(calibration, bool(logits)),
         )
         folder = None if out is None else os.fsencode(out)
-        path = inputs.file(source, "predictions", bool(logits))
         job.done(_native.lib.vg_page_write(byref(page), path, folder, byref(reading), byref(options)))
     try:
         return ReportPage(os.fsdecode(page.contents.path))
