@@ -11,7 +11,7 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, "..", "src", "report", "report_template.html");
 
-/** The digest of tests/test_report_template.sh: over the lines "SHA256  NAME" of every source, by name. */
+/** The digest of tests/report/test_report_template.sh: over the lines "SHA256  NAME" of every source, by name. */
 function sourceDigest() {
   const names = [
     "build.mjs",

@@ -371,7 +371,7 @@ function table(rows: () => number[], changed: () => void): { element: HTMLElemen
   };
 }
 
-/** Of images the section of images stands for it. */
+/** For images, the section of images replaces it. */
 export function cases(): HTMLElement | null {
   if (meta.sites) return null;
   let rows: number[] = [];
@@ -500,7 +500,7 @@ export function cases(): HTMLElement | null {
     { rootMargin: "400px" },
   );
   observer.observe(host);
-  let later = 0; // the list follows when k has come to rest
+  let later = 0; // the list is updated once k stops changing
   onK(() => {
     clearTimeout(later);
     later = window.setTimeout(() => {

@@ -102,7 +102,7 @@ export class Chart {
     if (this.near) this.plot?.redraw(false);
   }
 
-  /** Makes the plot anew from its plan. */
+  /** Makes the plot again from its plan. */
   redraw(): void {
     if (!this.seen) return;
     const plan = this.plan();

@@ -1,4 +1,4 @@
-// The data inside the page: JSON of figures, and typed arrays in base64, decoded when first asked for.
+// The data inside the page: JSON of figures, and typed arrays in base64, decoded on first use.
 export interface Bin {
   low: number;
   high: number;
@@ -172,7 +172,7 @@ function bytes(id: string): Uint8Array | null {
   const binary = atob(encoded);
   const out = new Uint8Array(binary.length);
   for (let i = 0; i < out.length; i++) out[i] = binary.charCodeAt(i);
-  document.getElementById(`vg-${id}`)?.remove(); // the text is not needed any more
+  document.getElementById(`vg-${id}`)?.remove(); // the text is not needed after decoding
   return out;
 }
 

@@ -97,7 +97,7 @@ export function printed(details: HTMLDetailsElement): HTMLDetailsElement {
   return details;
 }
 
-/** Calls `task` in the next frame, once, however often it is asked for until then. */
+/** Calls `task` in the next frame, once, however often it is requested until then. */
 export function perFrame(task: () => void): () => void {
   let due = false;
   return () => {

@@ -1,4 +1,4 @@
-// A box for a number. What is typed stays text, so that "1,5" can be told from nothing; what cannot be used is
+// A box for a number. What is typed stays text, so that "1,5" differs from an empty box; what cannot be used is
 // explained beside the box, and the caller learns that there is no number, so that no answer to an earlier number stays
 // on the page.
 import { h } from "./dom";
@@ -28,7 +28,7 @@ export interface Entry {
   box: HTMLInputElement;
   host: HTMLElement;
   show(text: string): void;
-  /** As if somebody typed it. */
+  /** As if it was typed. */
   type(text: string): void;
 }
 

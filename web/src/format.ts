@@ -13,7 +13,7 @@ export function figure(value: number | null | undefined, digits = 4): string {
   return value === 0 ? "0" : value.toPrecision(digits);
 }
 
-/** A number somebody chose: no digits beyond its own. */
+/** A number that was chosen: no digits beyond its own. */
 export const plain = (value: number): string => String(Number(value.toPrecision(6)));
 
 /** "2026-11-16T19:05:00Z" -> "2026-11-16 19:05 UTC" */

@@ -61,7 +61,7 @@ function controls(): HTMLElement {
     oninput: () => setK(toK(Number(slider.value))),
   });
   const answer = h("p", { class: "answer", id: "target-answer", role: "status" });
-  let chosen: number | null = null; // the k that the answer speaks of
+  let chosen: number | null = null; // the k that the answer names
   const choose = (k: number, text: string, promise: Answer | null = null): void => {
     chosen = k;
     setK(k, promise);

@@ -1,4 +1,4 @@
-// What the measures are worth: risk-coverage curves, error detection, reliability, training, out-of-distribution sets.
+// How well the measures work: risk-coverage curves, error detection, reliability, training, out-of-distribution sets.
 import uPlot from "uplot";
 import { Chart, dot, line, mark } from "./chart";
 import { Evaluation, OodSet, isCertainty, measureName, meta } from "./data";

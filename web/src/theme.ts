@@ -1,4 +1,4 @@
-// Colours: Okabe and Ito's, which colour-blind eyes tell apart, in a light and a dark form.
+// Colours: Okabe and Ito's, which colour-blind readers can distinguish, in a light and a dark form.
 import { meta } from "./data";
 
 const listeners: (() => void)[] = [];
