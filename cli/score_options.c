@@ -35,8 +35,9 @@ const option_entry score_option_entries[] = {
      "gate settings, each > 0; a larger k abstains more, but gated measures need not fall with it; a file of 'vargate "
      "fit-k': --class-k FILE -k 1",
      0, 0},
-    {"class-k", 0, OPTION_TEXT, PLACE(input.class_k), "FILE", NULL,
-     "a k for every class, from 'vargate fit-k' (.json); the gate settings are multiples of it", 0, 0},
+    {"class-k", 0, OPTION_TEXT, PLACE(input.class_k), "FILE|K,...", NULL,
+     "a k for every class or label: numbers, or a file of 'vargate fit-k'; the gate settings are multiples of it", 0,
+     0},
     {"preset", 0, OPTION_CHOICE, PLACE(preset), "paper|vge|mljku", "paper",
      "conventions of the paper or of published code", 0, 0},
     {"pairs", 0, OPTION_CHOICE, PLACE(pairs), "all|distinct", NULL,

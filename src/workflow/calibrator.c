@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrate/calibration.h"
 #include "vargate/temperatures.h"
@@ -17,12 +18,12 @@ static vg_status check_temperatures(const double *values, size_t count) {
 }
 
 /* "1.3" or "1.3,1.2,...": false when the text is not numbers (it is then a file name). */
-static bool parse_temperatures(const char *text, double **out, size_t *count) {
+static bool parse_numbers(const char *text, double **out, size_t *count) {
     size_t items = 1;
     double *values;
     for (const char *p = text; *p; p++)
         items += *p == ',';
-    if (vg_base__alloc(&values, items, sizeof *values, "temperatures") != VG_OK)
+    if (vg_base__alloc(&values, items, sizeof *values, "numbers") != VG_OK)
         return false;
     const char *p = text;
     for (size_t i = 0; i < items; i++) {
@@ -39,8 +40,22 @@ static bool parse_temperatures(const char *text, double **out, size_t *count) {
     return true;
 }
 
+vg_status vg_class_k__read(double **out, size_t *count, const char *text) {
+    if (!strchr(text, ',') || !parse_numbers(text, out, count))
+        return vg_class_k__load(out, count, text);
+    for (size_t i = 0; i < *count; i++)
+        if (!((*out)[i] > 0 && isfinite((*out)[i]))) {
+            double found = (*out)[i];
+            vg_base__release(*out);
+            *out = NULL;
+            return vg_base__fail(VG_ERR_ARGUMENT, "a k for every class: number %zu is %g, expected a finite number > 0",
+                                 i + 1, found);
+        }
+    return VG_OK;
+}
+
 static vg_status read(vg_calibrator *out, const char *text) {
-    if (parse_temperatures(text, &out->temperature, &out->count))
+    if (parse_numbers(text, &out->temperature, &out->count))
         return check_temperatures(out->temperature, out->count);
     VG_TRY(vg_calibration_map_load(&out->map, text));
     if (!vg_calibration_map__is_temperatures(out->map))

@@ -319,7 +319,7 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
     VG_TRY(vg_score_input__settings(&s->options, &input.reading));
     VG_TRY(vg_calibrator__read(&s->calibrator, input.reading.temperature));
     if (input.reading.class_k) {
-        VG_TRY(vg_class_k__load(&s->class_k, &s->options.class_k_count, input.reading.class_k));
+        VG_TRY(vg_class_k__read(&s->class_k, &s->options.class_k_count, input.reading.class_k));
         s->options.class_k = s->class_k;
     }
     VG_TRY(name_tokens(s, policy, input.reading.classes));

@@ -106,7 +106,7 @@ vg_status vg_score_input__calibrate(vg_score_input *in, const vg_input_options *
 static vg_status read_class_k(vg_score_input *in, const vg_input_options *options) {
     vg_score_options *o = &in->options;
     if (options->class_k) {
-        VG_TRY(vg_class_k__load(&in->class_k, &o->class_k_count, options->class_k));
+        VG_TRY(vg_class_k__read(&in->class_k, &o->class_k_count, options->class_k));
         o->class_k = in->class_k;
     }
     if (o->class_k && o->class_k_count != 1 && o->class_k_count != in->layout.c)

@@ -96,6 +96,8 @@ vg_status vg_score_input__need_labels(const vg_score_input *in);
 /* The scoring options alone, checked, for predictions that are not a file. Temperatures and logits are not set. */
 vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options *options);
 
+/* A k for every class from text: numbers with commas, or the name of a file. `*out` is released by vg_base__release. */
+vg_status vg_class_k__read(double **out, size_t *count, const char *text);
 /* Reads options->class_k and checks a k for every class against the input's layout. */
 vg_status vg_score_input__gates(vg_score_input *in, const vg_input_options *options);
 

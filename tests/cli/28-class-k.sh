@@ -75,4 +75,20 @@ run score $example -k k.json --class-k same.json
 fails_with 2 "both name a file"
 run decide $example -k 1,2
 fails_with 2 "one k"
+# A k for every label as numbers: the decisions of a file with the same.
+multi=$root/data/example-multilabel.npz
+echo '{"k": [1, 2, 0.5, 1, 3, 1]}' >"$folder/labels-k.json"
+run decide "$multi" --multilabel -k 1 --class-k "$folder/labels-k.json" -q -o "$folder/by-file.csv"
+exits 0
+run decide "$multi" --multilabel -k 1 --class-k 1,2,0.5,1,3,1 -q -o "$folder/by-numbers.csv"
+exits 0
+if cmp -s "$folder/by-file.csv" "$folder/by-numbers.csv"; then pass; else fail "numbers and file differ"; fi
+run decide "$multi" --multilabel -k 1 -q -o "$folder/by-one.csv"
+if cmp -s "$folder/by-one.csv" "$folder/by-numbers.csv"; then fail "a k per label changes nothing"; else pass; fi
+run report "$multi" --multilabel -k 1 --class-k 1,2,0.5,1,3,1 -q --no-figures -o "$folder/by-label"
+exits 0
+run decide "$multi" --multilabel --class-k 1,2
+fails_with 1 "1,2: a k for each of 2 classes"
+run decide "$multi" --multilabel --class-k 1,2,0,1,3,1
+fails_with 1 "a k for every class: number 3 is 0, expected a finite number > 0"
 cd "$root" || exit 1

@@ -85,6 +85,12 @@ prints evaluate evaluate "$folder/sites.npy" --axes NMCHW --labels "$folder/maps
 refuses evaluate 'd["images"][0]["abstained"] = 2'
 refuses evaluate 'del d["images"][0]["sites"]'
 prints score score "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise
+"$vargate" score "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise -q \
+    --maps "$folder/maps" --pictures 1 >/dev/null && cp "$folder/maps/maps.json" "$folder/out.json"
+"$python" tests/cli/schema_check.py docs/schema/maps.schema.json "$folder/out.json" >"$folder/log" 2>&1
+count $? "maps.json: $(tail -n 5 "$folder/log")"
+refuses maps 'del d["maps"][0]["name"]'
+refuses maps 'd["images"][0]["abstained"] = 2'
 prints decide decide "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise \
     --refer-above 0.5
 refuses decide 'd["images"][0]["referred"] = 1'
