@@ -8,6 +8,7 @@
 #   make deb         Debian packages, in dist/
 #   make docs        the documentation site, in build/site
 #   make check-all   gcc and clang, sanitizers, fuzzing, every vector tier (long)
+#   make coverage    lines and branches of src/ that the tests run (long: everything is built and tested again)
 #   make bench       speed, one JSON line per figure
 #   make format      clang-format, ruff and prettier over the sources
 #   make clean
@@ -79,6 +80,13 @@ ifneq ($(SETUP),no)
 endif
 	@sh scripts/check-all.sh $(JOBS)
 
+coverage: setup-tests
+	@cmake --preset coverage -DVG_TESTS=ON >/dev/null
+	@cmake --build build/coverage -j $(JOBS)
+	@find build/coverage -name '*.gcda' -delete
+	@sh scripts/test.sh build/coverage $(JOBS) || true
+	@python3 scripts/coverage.py build/coverage --lines 95 --branches 85
+
 bench: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target vargate-product bench-programs
 	@sh scripts/bench.sh $(BUILD)
@@ -89,4 +97,5 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all setup setup-tests configure build run test install uninstall wheels deb docs check-all bench format clean
+.PHONY: all setup setup-tests configure build run test install uninstall wheels deb docs check-all coverage bench
+.PHONY: format clean

@@ -26,6 +26,30 @@ if(NOT APPLE)
   add_link_options(-Wl,--as-needed) # pkg-config names more libraries than we call
 endif()
 
+# Hardening of what ships: position-independent programs, all relocations done and read-only before main, stack
+# canaries and probes, checked copies of libc, indirect branches that land on markers only (CET), no executable stack.
+# tests/project/check_hardening.sh reads it back from the files.
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT VG_SANITIZE AND NOT VG_FUZZ)
+  option(VG_HARDEN "compile and link with hardening flags" ON)
+endif()
+if(VG_HARDEN)
+  include(CheckCCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES C)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "VG_KNOWS${flag}" known)
+    check_c_compiler_flag(${flag} ${known})
+    if(${known})
+      add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:${flag}>)
+    endif()
+  endforeach()
+  if(NOT "${CMAKE_C_FLAGS} $ENV{CPPFLAGS}" MATCHES "_FORTIFY_SOURCE") # works only in code that is optimised
+    add_compile_options(
+      $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:-D_FORTIFY_SOURCE=2>)
+  endif()
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+endif()
+
 if(VG_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
     message(FATAL_ERROR "VG_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
