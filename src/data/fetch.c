@@ -121,7 +121,7 @@ static vg_status copy_file(const char *from, const char *to) {
 /* Copies a verified file of the set into place, under the name that it has in its source. `move` renames it instead,
  * which is for downloads and requires that a published checksum agrees. */
 static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
-    char to[PATH];
+    char to[PATH], copy[PATH];
     const char *base = strrchr(found->path, '/');
     base = base ? base + 1 : found->path;
     if (found->state == VG_DATA_WRONG)
@@ -129,7 +129,11 @@ static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
     if (found->state != VG_DATA_GOOD && move)
         return vg_base__fail(VG_ERR_DATA, "%s: its checksum is not the published one", base);
     VG_TRY(path_in(to, f->folder, base));
-    VG_TRY(move ? vg_file__place(found->path, to) : copy_file(found->path, to));
+    /* Renamed into place, so that a link of this name is replaced and what it points to is left alone. */
+    VG_TRY(path_in(copy, f->scratch, base));
+    if (!move)
+        VG_TRY(copy_file(found->path, copy));
+    VG_TRY(vg_file__place(move ? found->path : copy, to));
     say(f, "%s: %s", to,
         found->state == VG_DATA_GOOD ? "checksum as published" : "no published checksum to compare with");
     return VG_OK;

@@ -56,9 +56,33 @@ exits 0
 quiet
 run data info digits --data "$folder/store"
 prints_not "wrong"
+# A link in the store is replaced, not followed: what it points to stays as it was. A link to the right file is kept.
+mkdir "$folder/elsewhere"
+echo "not to be written" >"$folder/elsewhere/file"
+rm "$folder/store/digits/train-labels-idx1-ubyte.gz"
+ln -s "$folder/elsewhere/file" "$folder/store/digits/train-labels-idx1-ubyte.gz"
+rm "$folder/store/digits/t10k-labels-idx1-ubyte.gz"
+ln -s "$folder/elsewhere/new" "$folder/store/digits/t10k-labels-idx1-ubyte.gz"
+run data fetch digits --from data --data "$folder/store" --quiet
+exits 0
+leaves "$folder/elsewhere" "file"
+if [ "$(cat "$folder/elsewhere/file")" = "not to be written" ]; then pass; else fail "wrote through a link"; fi
+for name in train t10k; do
+    file=$folder/store/digits/$name-labels-idx1-ubyte.gz
+    if [ -f "$file" ] && [ ! -L "$file" ]; then pass; else fail "$file is still a link"; fi
+done
+# A tar archive whose members are links out of its folder gives nothing.
+mkdir "$folder/tar" "$folder/tar/cifar-10-batches-bin"
+ln -s "$folder/elsewhere/file" "$folder/tar/cifar-10-batches-bin/test_batch.bin"
+ln -s "$folder/elsewhere" "$folder/tar/cifar-10-batches-bin/data_batch_1.bin"
+(cd "$folder/tar" && tar czf cifar-10-binary.tar.gz cifar-10-batches-bin && rm -r cifar-10-batches-bin)
+run data fetch cifar10 --from "$folder/tar" --data "$folder/store" --quiet
+exits 1
+absent() { if [ -e "$1" ]; then fail "$1 is there"; else pass; fi; }
+absent "$folder/store/cifar10"
+leaves "$folder/elsewhere" "file"
 # Downloads run curl or wget, npm and apt-get. Stand-ins for them are first in PATH.
 mkdir "$folder/bin" "$folder/no-programs"
-absent() { if [ -e "$1" ]; then fail "$1 is there"; else pass; fi; }
 pretend() {
     printf '#!/bin/sh\n%s\n' "$2" >"$folder/bin/$1"
     chmod +x "$folder/bin/$1"
