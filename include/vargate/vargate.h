@@ -8,7 +8,8 @@
  *                named _free or _close beside the type (NULL is accepted). A returned const pointer is borrowed: it
  *                lives as long as the object it came from. Arguments are borrowed for the call alone.
  *     threads    Functions without an object may be called from any thread at any time. An object serves one caller
- *                at a time; different objects may be used by different threads at once.
+ *                at a time, and a second one gets VG_ERR_ARGUMENT; different objects may be used by different threads
+ *                at once.
  *     options    Structs of options begin with struct_size and have an _INIT macro. A smaller struct of a program
  *                compiled against an older header is accepted: the fields that it lacks take their defaults. NULL
  *                stands for the defaults where a comment says so. */

@@ -20,6 +20,23 @@ vg_status vg_base__fail(vg_status status, const char *format, ...) VG_PRINTF(2, 
 /* Sets on this thread a message that was copied from another one (vg_error_message there). */
 vg_status vg_base__fail_text(vg_status status, const char *text);
 
+/* The mark of an object that serves one caller at a time: a second one gets VG_ERR_ARGUMENT, "WHAT is in use by another
+ * thread", not a data race. Zeroed memory is a mark that is free. */
+typedef struct vg_busy {
+    int inside; /* not _Atomic: CUDA sources include this header */
+} vg_busy;
+vg_status vg_base__enter(vg_busy *busy, const char *what);
+void vg_base__leave(vg_busy *busy);
+/* Calls a function while the mark is set; its status, or that of vg_base__enter. */
+#define VG_ALONE(status, busy, what, call)                                                                             \
+    do {                                                                                                               \
+        (status) = vg_base__enter(busy, what);                                                                         \
+        if ((status) == VG_OK) {                                                                                       \
+            (status) = (call);                                                                                         \
+            vg_base__leave(busy);                                                                                      \
+        }                                                                                                              \
+    } while (0)
+
 /* A constant word for a status: "ok", "argument", "memory", ... */
 const char *vg_status__name(vg_status status);
 

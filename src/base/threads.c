@@ -207,3 +207,11 @@ vg_status vg_pool__run(vg_pool *pool, size_t count, vg_pool_body body, void *con
         return vg_base__fail_text(pool->failure, pool->failure_text);
     return VG_OK;
 }
+
+vg_status vg_base__enter(vg_busy *busy, const char *what) {
+    if (__atomic_exchange_n(&busy->inside, 1, __ATOMIC_ACQUIRE))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s is in use by another thread; it serves one caller at a time", what);
+    return VG_OK;
+}
+
+void vg_base__leave(vg_busy *busy) { __atomic_store_n(&busy->inside, 0, __ATOMIC_RELEASE); }

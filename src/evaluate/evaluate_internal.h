@@ -313,6 +313,7 @@ void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *tall
 /* --- the tally (tally.c) ---------------------------------------------------------------------------------------- */
 
 struct vg_tally {
+    vg_busy busy;
     size_t classes, bins;
     double floor;
     bool multilabel, bootstrap, has_ratio;

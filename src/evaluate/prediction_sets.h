@@ -23,6 +23,7 @@ void vg_set_groups__free(vg_set_groups *groups);
 
 typedef struct vg_sets_data {
     vg_sets shown;    /* the public part; first, so that a pointer to it is a pointer to the whole */
+    vg_busy busy;
     vg_set_rule rule; /* lambda and k_reg are those of an alpha: vg_sets__rule */
     double alphas[VG_SETS_ALPHAS], lambdas[VG_SETS_ALPHAS], k_regs[VG_SETS_ALPHAS];
     vg_score_options scoring; /* the caller's, without its pointers */

@@ -303,8 +303,8 @@ static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool
     return correct;
 }
 
-vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
-    if (!t || (n > 0 && (!mean || !labels)))
+static vg_status tally_feed_alone(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    if (n > 0 && (!mean || !labels))
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: tally, mean or labels are NULL");
     if (n == 0)
         return VG_OK;
@@ -329,6 +329,14 @@ vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, cons
         t->subset_correct += all;
     }
     return VG_OK;
+}
+
+vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    vg_status status;
+    if (!t)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: tally, mean or labels are NULL");
+    VG_ALONE(status, &t->busy, "the tally", tally_feed_alone(t, mean, std, labels, n));
+    return status;
 }
 
 vg_tally_info vg_tally__info(const vg_tally *t) {

@@ -12,6 +12,7 @@
 #include "formats/source.h"
 
 struct vg_prediction_file {
+    vg_busy busy;
     vg_source *source;
     vg_prediction_arrays arrays;
     size_t n, m, c;
@@ -296,9 +297,16 @@ void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t 
         *logits = file->logits;
 }
 
-vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
+static vg_status prediction_file_block_alone(vg_prediction_file *file, size_t first, size_t rows,
+                                             vg_predictions *view) {
     VG_TRY(vg_prediction_blocks__view(&file->blocks, first, rows, view));
     return file->map ? file->map(file->map_context, view) : VG_OK;
+}
+
+vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
+    vg_status status;
+    VG_ALONE(status, &file->busy, "the file of predictions", prediction_file_block_alone(file, first, rows, view));
+    return status;
 }
 
 void vg_prediction_file__map_blocks(vg_prediction_file *file, vg_block_map_fn map, void *context) {

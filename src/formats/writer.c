@@ -199,10 +199,17 @@ vg_status vg_writer__append(vg_writer *writer, const void *bytes, size_t size) {
     return spoil(writer, append(writer, bytes, size));
 }
 
-vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
-                          const void *data) {
+static vg_status writer_array_alone(vg_writer *writer, const char *name, vg_element element, size_t rank,
+                                    const size_t *shape, const void *data) {
     VG_TRY(vg_writer__begin(writer, name, element, rank, shape));
     return vg_writer__append(writer, data, writer->left);
+}
+
+vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
+                          const void *data) {
+    vg_status status;
+    VG_ALONE(status, &writer->busy, "the writer", writer_array_alone(writer, name, element, rank, shape, data));
+    return status;
 }
 
 static vg_status add_metadata(vg_writer *writer, const char *key, const char *value) {

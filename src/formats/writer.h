@@ -20,6 +20,7 @@ typedef struct vg_entry {
 } vg_entry;
 
 struct vg_writer {
+    vg_busy busy;
     vg_kind kind;
     vg_output *output;
     vg_entry *entries;

@@ -5,7 +5,6 @@
  * the figures over all samples are summed one by one in order, compensated: the same bits at any thread count and any
  * cut into blocks. */
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "measures/device_scorer_api.h"
@@ -42,7 +41,7 @@ struct vg_scorer {
     bool no_summary; /* nobody will ask for the figures over all samples */
     running_sum variance, tu, gtu, total, disagreement;
     double abstained, looked_at; /* counts */
-    atomic_flag busy;            /* set while a call is inside: a second caller gets an error, not a data race */
+    vg_busy busy;
 };
 enum { UNIT_FIGURES = 6 };
 
@@ -115,7 +114,6 @@ vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_opti
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a scorer"));
     s->m = m;
     s->c = c;
-    atomic_flag_clear(&s->busy);
     bool device = taken.device == VG_SCORE_ON_CUDA ||
                   (taken.device == VG_SCORE_ON_AUTO && vg_device_scorer__available() == VG_OK);
     s->options = taken;
@@ -350,13 +348,8 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     return VG_OK;
 }
 
-static vg_status enter(const vg_scorer *s) {
-    if (atomic_flag_test_and_set(&((vg_scorer *)s)->busy))
-        return vg_base__fail(VG_ERR_ARGUMENT, "the scorer is in use by another thread; it serves one caller at a time");
-    return VG_OK;
-}
-
-static void leave(const vg_scorer *s) { atomic_flag_clear(&((vg_scorer *)s)->busy); }
+static vg_status enter(const vg_scorer *s) { return vg_base__enter(&((vg_scorer *)s)->busy, "the scorer"); }
+static void leave(const vg_scorer *s) { vg_base__leave(&((vg_scorer *)s)->busy); }
 
 static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     if ((out->maxlogit || out->energy) && !s->options.logits)

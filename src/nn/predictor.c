@@ -9,6 +9,7 @@
 #include "nn/recipe.h"
 
 struct vg_predictor {
+    vg_busy busy;
     vg_backend *backend;
     vg_learner *learner;
     vg_recipe recipe;
@@ -175,7 +176,7 @@ vg_status vg_predictor__order_classes(vg_predictor *p, const char *const *names,
     return VG_OK;
 }
 
-vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
+static vg_status predictor_run_alone(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
     size_t classes = p->state.classes;
     VG_TRY(vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows));
     for (size_t r = 0; p->order && r < n * p->members.count; r++) {
@@ -185,6 +186,12 @@ vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, 
         memcpy(row, p->ordered, classes * sizeof *row);
     }
     return VG_OK;
+}
+
+vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
+    vg_status status;
+    VG_ALONE(status, &p->busy, "the predictor", predictor_run_alone(p, logits, images, n, first));
+    return status;
 }
 
 size_t vg_predictor__piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }

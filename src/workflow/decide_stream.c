@@ -25,6 +25,7 @@ typedef struct cached_scorer {
 } cached_scorer;
 
 struct vg_decision_stream {
+    vg_busy busy;
     const vg_policy *policy;
     vg_score_options options; /* k points to the next field */
     double k;
@@ -263,8 +264,8 @@ static bool put_error(vg_decision_stream *s) {
     return fits;
 }
 
-vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length, const char **answer,
-                                  size_t *answer_length) {
+static vg_status decision_stream_line_alone(vg_decision_stream *stream, const char *line, size_t length,
+                                            const char **answer, size_t *answer_length) {
     vg_decision_stream *s = stream;
     vg_status status = VG_OK;
     s->lines++;
@@ -284,6 +285,14 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the answer to line %llu", s->lines);
     *answer = s->answer;
     *answer_length = s->length;
+    return status;
+}
+
+vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length, const char **answer,
+                                  size_t *answer_length) {
+    vg_status status;
+    VG_ALONE(status, &stream->busy, "the stream of decisions",
+             decision_stream_line_alone(stream, line, length, answer, answer_length));
     return status;
 }
 

@@ -272,12 +272,10 @@ static vg_status feed_mapped(vg_sets_data *s, const vg_set_places *out, const vg
     return status;
 }
 
-vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predictions *block, const int64_t *labels,
-                       const char *const *groups) {
+static vg_status sets_feed_alone(vg_sets *sets, const vg_set_places *out, const vg_predictions *block,
+                                 const int64_t *labels, const char *const *groups) {
     static const vg_set_places none = VG_SET_PLACES_INIT;
     vg_set_places places;
-    if (!sets)
-        return vg_base__fail(VG_ERR_ARGUMENT, "prediction sets need their object, which is NULL");
     if (out)
         VG_TRY(vg_base__take_options(&places, out, &none, sizeof places, "vg_set_places"));
     vg_sets_data *s = vg_sets__data(sets);
@@ -285,4 +283,14 @@ vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predict
                            : vg_sets__feed(s, out ? &places : NULL, block, labels, groups));
     vg_sets__figure(vg_sets__data(sets));
     return VG_OK;
+}
+
+vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predictions *block, const int64_t *labels,
+                       const char *const *groups) {
+    vg_status status;
+    if (!sets)
+        return vg_base__fail(VG_ERR_ARGUMENT, "prediction sets need their object, which is NULL");
+    VG_ALONE(status, &vg_sets__data(sets)->busy, "the prediction sets",
+             sets_feed_alone(sets, out, block, labels, groups));
+    return status;
 }
