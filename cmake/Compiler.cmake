@@ -44,8 +44,10 @@ if(VG_HARDEN)
     endif()
   endforeach()
   if(NOT "${CMAKE_C_FLAGS} $ENV{CPPFLAGS}" MATCHES "_FORTIFY_SOURCE") # works only in code that is optimised
-    add_compile_options(
-      $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:-D_FORTIFY_SOURCE=2>)
+    foreach(definition -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2) # some compilers define it, to another level
+      add_compile_options(
+        $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:${definition}>)
+    endforeach()
   endif()
   add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 endif()
