@@ -122,7 +122,7 @@ export function handover(): HTMLElement {
     "Hand over",
     "Send this file with the address below: who opens it, offline too, sees this k, these notes and these tables. " +
       (meta.decide ? `The command writes the decisions of all ${many}. ` : "") +
-      (meta.policy
+      (meta.policy && meta.promise
         ? "That of a promise saves it as a policy for other files: vargate decide --policy policy.json."
         : ""),
     meta.decide ? command.host : null,

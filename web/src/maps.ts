@@ -223,7 +223,7 @@ export function maps(): HTMLElement | null {
   });
   chosen.id = "map-layer";
   const where = s.shape[3] > 1 ? `; of each volume slice ${Math.floor(s.shape[3] / 2)} of ${s.shape[3]} is shown` : "";
-  const thinned = s.stride > 1 ? `; every ${s.stride}th row and column is drawn, all sites are counted` : "";
+  const thinned = s.stride > 1 ? `; one of ${s.stride} rows and columns is drawn, all sites are counted` : "";
   return section(
     "maps",
     "Image by image",
