@@ -350,6 +350,34 @@ static void alone(void **state) {
     assert_true(same);
 }
 
+/* One call on more samples than a scorer takes at once (65,536): every place goes on where the last chunk ended. */
+static void chunks(void **state) {
+    (void)state;
+    enum { LONG = 140003, PART = 50000, M2 = 2, C2 = 2 };
+    for (int task = VG_TASK_MULTICLASS; task <= VG_TASK_MULTILABEL; task++) {
+        float *data = ref_alloc((size_t)LONG * M2 * C2, sizeof *data);
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        options.task = (vg_task)task;
+        for (size_t i = 0; i < (size_t)LONG * M2 * C2; i += C2) {
+            data[i] = (float)rng_uniform();
+            data[i + 1] = 1 - data[i];
+        }
+        vg_predictions view = vg_predictions_f32(data, LONG, M2, C2);
+        score_shape shape = shape_of(&view, &options);
+        vg_scores whole = scores_new(shape), parts = scores_new(shape);
+        assert_int_equal(vg_score(&whole, NULL, &view, &options), VG_OK);
+        for (size_t first = 0; first < LONG; first += PART) {
+            vg_predictions part = rows_from(&view, first, LONG - first < PART ? LONG - first : PART);
+            vg_scores places = places_from(&parts, shape, LONG, first);
+            assert_int_equal(vg_score(&places, NULL, &part, &options), VG_OK);
+        }
+        assert_true(same_scores("in one call and in parts", &parts, &whole, shape));
+        scores_free(&whole);
+        scores_free(&parts);
+        free(data);
+    }
+}
+
 /* Diversity never depends on what was asked for; the entropy means need both tu and gtu. */
 static void summary_of_parts(void **state) {
     (void)state;
@@ -374,7 +402,7 @@ static int suite(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads),          cmocka_unit_test(blocks),       cmocka_unit_test(strides),
         cmocka_unit_test(stride_zero),      cmocka_unit_test(narrow_types), cmocka_unit_test(alone),
-        cmocka_unit_test(summary_of_parts),
+        cmocka_unit_test(summary_of_parts), cmocka_unit_test(chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
