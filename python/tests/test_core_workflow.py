@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -313,3 +314,21 @@ def test_temperatures_are_read(tmp_path: Path, logits: Any) -> None:
     assert again.to_dict() == fit.to_dict()
     with pytest.raises(OSError, match=r"nothing\.npz"):
         vargate.load(tmp_path / "nothing.npz")
+
+
+def test_reports_of_labels_and_of_sets(tmp_path: Path) -> None:
+    """A page of multilabel predictions or scores, and sets that are calibrated on other predictions."""
+    rng = np.random.default_rng(0)
+    p, other = rng.random((60, 4, 5)), rng.dirichlet(np.ones(3), size=(80, 4))
+    truth, classes = (p.mean(axis=1) > 0.5).astype(int), other.mean(axis=1).argmax(axis=1)
+    for i, source in enumerate((p, vargate.score(p, multilabel=True, labels=truth))):
+        page = vargate.report(source, tmp_path / str(i), multilabel=True, labels=truth)
+        assert '"labels":5,' in page.path.read_text(encoding="utf-8")
+    halves = vargate.report(other, tmp_path / "halves", labels=classes).path.read_text(encoding="utf-8")
+    assert '"sets_from":"a random half of these"' in halves
+    page = vargate.report(other, tmp_path / "sets", labels=classes, calibration=(other, classes))
+    meta = re.search(r'id="vg-meta">(.*?)</script>', page.path.read_text(encoding="utf-8"))
+    assert meta is not None
+    assert json.loads(json.loads(meta[1])["sets"])[0]["calibrated"] == 80
+    with pytest.raises(TypeError, match="calibration is a path, or a pair of predictions and labels"):
+        vargate.report(other, tmp_path / "none", labels=classes, calibration=other)
