@@ -42,10 +42,11 @@ packages() { # Debian packages, installed and removed in a bare Debian
 }
 fuzz() { # fuzz TARGET
     name=${1#fuzz_}
-    mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
+    mkdir -p fuzz/artifacts
+    python3 fuzz/corpus.py unpack "$name" "build/check-fuzz/corpus/$name" || return 1
     ASAN_OPTIONS=allocator_may_return_null=1 "build/check-fuzz/fuzz/$1" -max_total_time="$seconds" -timeout=10 \
         -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$name-" "build/check-fuzz/corpus/$name" \
-        "fuzz/corpus/$name" >"build/check-fuzz/$1.log" 2>&1 || {
+        >"build/check-fuzz/$1.log" 2>&1 || {
         tail -n 40 "build/check-fuzz/$1.log"
         return 1
     }

@@ -324,6 +324,9 @@ static vg_status finish(table *t) {
 
 /* Other programs take a carriage return inside a line for its end. */
 static vg_status check_line(const table *t) {
+    if (t->lines.length > VG_LINE_LIMIT)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu has %zu bytes, expected at most %d", t->source->path,
+                             t->lines.number, t->lines.length, VG_LINE_LIMIT);
     if (!memchr(t->lines.text, '\r', t->lines.length))
         return VG_OK;
     return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: a carriage return inside the line; lines end in LF or CR LF",
@@ -331,6 +334,9 @@ static vg_status check_line(const table *t) {
 }
 
 static vg_status read_table(table *t) {
+    table first = *t; /* before the dialect is guessed from it */
+    if (vg_lines__next(&first.lines))
+        VG_TRY(check_line(&first));
     VG_TRY(vg_csv__detect(&t->dialect, t->source));
     t->lines.keep_tabs = t->dialect.separator == '\t';
     if (!vg_lines__next(&t->lines))

@@ -4,6 +4,8 @@
 
 #include "formats/source.h"
 
+enum { VG_LINE_LIMIT = 64 << 20 }; /* bytes of a line of a table */
+
 /* Walks over the lines of a source that are not blank, without byte-order mark and carriage returns. */
 typedef struct vg_lines {
     const vg_source *source;

@@ -284,7 +284,7 @@ def main() -> int:
         tally: Counter[str] = Counter()
         shown: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
-        for data, mine in zip(files, ours(given.program, kind, files)):
+        for data, mine in zip(files, ours(given.program, kind, files), strict=True):
             verdict, reason = judge(kind, data, mine)
             tally[verdict] += 1
             if given.reasons and verdict == "ours refuses":
