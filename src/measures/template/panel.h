@@ -10,18 +10,22 @@
  *
  * x and log are [M][block]; arrays over columns have J entries; gamma is [J][K]; z, omega and over are [K][M]. */
 
-#define PANEL_PAIRS 10    /* the most members whose pairs are taken one by one */
-#define PANEL_FEW 6       /* the same where lanes are samples: tiles are faster above */
+#define PANEL_PAIRS 10    /* the most members whose pairs are taken one by one; of few classes tiles are faster above */
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
 #define PANEL_PART 16     /* columns whose terms are summed as reals, before they are added to sums in double */
 
-typedef struct P(set) {            /* sums over classes of one set of members, the ungated or a gated one */
+/* Sums over the latest columns of one set of members, the ungated or a gated one. TU is in two parts, exponent log 2
+ * and the rest. */
+typedef struct P(parts) {
+    vr exponent, rest, eu, reverse, pairs;
+} P(parts);
+
+typedef struct P(set) {            /* sums over classes */
     P(acc) tu, eu, reverse, pairs; /* reverse: without its floors */
     P(acc) floors, diagonal;
-    /* of the latest columns, not yet in the sums above */
-    vr exponent_part, rest_part, eu_part, reverse_part, pairs_part;
+    P(parts) part; /* not yet in the sums above */
 } P(set);
 
 /* Where a column's members are: member m is at + m step. */
@@ -33,13 +37,13 @@ typedef struct P(source) {
 typedef struct P(panel) {
     const vg_kernel_job *job;
     size_t M, C, K, J;
-    size_t first, count; /* units */
-    size_t block, from;  /* columns held, and the first of them */
+    size_t first, count;                 /* units */
+    size_t block, from;                  /* columns held, and the first of them */
     bool across, logs, extremes, spread; /* spread: means and variances are kept */
-    bool margins;     /* something is asked for that the leading classes and their spread give */
+    bool margins;                        /* something is asked for that the leading classes and their spread give */
     bool pairs, many; /* EPJS is asked for; its members are too many to take their pairs one by one */
-    size_t direct; /* the first columns that are read where they lie in the input; the others are in x */
-    P(source) of;  /* the current column */
+    size_t direct;    /* the first columns that are read where they lie in the input; the others are in x */
+    P(source) of;     /* the current column */
     vr *x, *log;
     vr *dev;     /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
     vr *rows;    /* [M] sums of rows */

@@ -223,8 +223,7 @@ static vg_status P(run_panel)(P(panel) * t) {
         t->zbar[k] = (P(acc)){{{0}}};
         t->zbar_part[k] = vr_set(0);
     }
-    for (size_t s = 0; s <= t->K; s++)
-        memset(&t->sets[s], 0, sizeof t->sets[s]);
+    memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
     for (int h = 0; h < PANEL_HALVES; h++) {
         t->mu1[h] = t->mu2[h] = vd_set(-1.0);
         t->first1[h] = t->second1[h] = (vl){0};

@@ -282,19 +282,23 @@ static VG_NOINLINE void P(load_samples)(P(panel) * t) {
         P(load_sites)(t);
         return;
     }
-    if (direct && t->first + 2 * PANEL_LANES <= in->n) /* the next panel's samples */
-        for (size_t lane = 0; lane < PANEL_LANES; lane++) {
-            const char *next = P(row_at)(in, t->first + PANEL_LANES + lane, 0);
-            for (size_t at = 0; packed && at < length * sizeof(PANEL_REAL); at += 64)
+    if (direct && packed && t->first + 2 * PANEL_LANES <= in->n) { /* the next panel's samples */
+        bool whole = in->stride_n == (ptrdiff_t)length;            /* side by side */
+        size_t runs = whole ? 1 : PANEL_LANES, bytes = length * sizeof(PANEL_REAL) * (whole ? PANEL_LANES : 1);
+        for (size_t run = 0; run < runs; run++) {
+            const char *next = P(row_at)(in, t->first + PANEL_LANES + run, 0);
+            for (size_t at = 0; at < bytes; at += 64)
                 __builtin_prefetch(next + at, 0, 3);
         }
+    }
     for (size_t lane = 0; !direct && lane < t->count; lane++)
         P(gather)(t->row + lane * t->M * t->C, t, t->first + lane);
     for (size_t m = 0; m < pieces; m++) {
+        const PANEL_REAL *row = direct ? (const void *)P(row_at)(in, t->first, m) : t->row;
         for (size_t lane = 0; lane < PANEL_LANES; lane++) {
-            size_t unit = lane < t->count ? lane : t->count - 1;
-            rows[lane] = direct ? (const PANEL_REAL *)(const void *)P(row_at)(in, t->first + unit, m)
-                                : t->row + unit * t->M * t->C;
+            rows[lane] = row;
+            if (lane + 1 < t->count)
+                row += direct ? in->stride_n : (ptrdiff_t)length;
         }
         P(transpose)(t->x + m * t->C, rows, length);
     }

@@ -6,16 +6,71 @@ INLINE bool panel_takes(const vg_kernel_job *job) {
     const vg_score_options *o = &job->options;
     if (job->labels || job->gated_means || (!o->logits && (o->renormalise || o->floor_form != VG_FLOOR_MAX)))
         return false;
-    return panel_across(job->c) || job->m <= PANEL_FEW;
+    return panel_across(job->c) || job->m <= PANEL_PAIRS;
 }
 
 INLINE bool panel_single(const vg_kernel_job *job) { return job->single_precision && !job->options.logits; }
+
+#define REPACK_SAMPLES 64             /* samples that are transposed at once: a page serves all of them */
+#define REPACK_MOST ((size_t)1 << 18) /* elements of a sample; a thread holds REPACK_SAMPLES of them */
+
+/* Whether samples are copied before a panel across classes reads them: their classes do not lie side by side, and the
+ * same class of the next samples lies in the same lines of the cache. Bytes of an element, or 0. */
+INLINE size_t repack_size(const vg_kernel_job *job) {
+    static const size_t sizes[] = {4, 8, 2, 2};
+    bool takes = panel_across(job->c) && job->in.stride_c != 1 && job->m <= REPACK_MOST / job->c;
+    return takes ? sizes[job->in.dtype] : 0;
+}
+INLINE size_t repack_bytes(const vg_kernel_job *job) {
+    return (REPACK_SAMPLES * job->m * job->c * repack_size(job) + 63) / 64 * 64;
+}
 
 /* Units that are scored at once. */
 static size_t tier_units(const vg_kernel_job *job) {
     if (!panel_takes(job))
         return VG_LANES;
-    return panel_across(job->c) ? 1 : panel_single(job) ? 2 * VG_LANES : VG_LANES;
+    if (panel_across(job->c))
+        return repack_size(job) ? REPACK_SAMPLES : 1;
+    return panel_single(job) ? 2 * VG_LANES : VG_LANES;
+}
+
+/* Samples first .. first + count - 1 to packed rows [sample][m][c], some classes at a time. */
+INLINE void repack(char *to, const vg_kernel_job *job, size_t first, size_t count, const size_t size) {
+    enum { SIDE = 16 };
+    const vg_predictions *in = &job->in;
+    ptrdiff_t bytes = (ptrdiff_t)size, step_n = in->stride_n * bytes, step_c = in->stride_c * bytes;
+    char held[SIDE * REPACK_SAMPLES * sizeof(double)]; /* [class][sample] */
+    for (size_t m = 0; m < job->m; m++)
+        for (size_t c = 0; c < job->c; c += SIDE) {
+            size_t classes = job->c - c < SIDE ? job->c - c : SIDE;
+            const char *from = (const char *)in->data + (ptrdiff_t)first * step_n +
+                               (ptrdiff_t)m * in->stride_m * bytes + (ptrdiff_t)c * step_c;
+            for (size_t i = 0; i < classes; i++, from += step_c)
+                for (size_t n = 0; n < count; n++)
+                    memcpy(held + (i * REPACK_SAMPLES + n) * size, from + (ptrdiff_t)n * step_n, size);
+            for (size_t n = 0; n < count; n++)
+                for (size_t i = 0; i < classes; i++)
+                    memcpy(to + ((n * job->m + m) * job->c + c + i) * size, held + (i * REPACK_SAMPLES + n) * size,
+                           size);
+        }
+}
+
+/* The same for floats of samples that lie side by side, as the sites of an image do, by vectors. */
+static void repack_sites(float *to, const vg_kernel_job *job, size_t first, size_t count) {
+    enum { SIDE = 2 * VG_LANES };
+    const vg_predictions *in = &job->in;
+    const float *rows[SIDE];
+    vf held[REPACK_SAMPLES];
+    for (size_t m = 0; m < job->m; m++)
+        for (size_t c = 0; c < job->c; c += SIDE) {
+            size_t classes = job->c - c < SIDE ? job->c - c : SIDE;
+            const float *from = (const float *)in->data + (ptrdiff_t)first + (ptrdiff_t)m * in->stride_m;
+            for (size_t i = 0; i < SIDE; i++)
+                rows[i] = from + (ptrdiff_t)(c + (i < classes ? i : classes - 1)) * in->stride_c;
+            transpose_s(held, rows, count);
+            for (size_t n = 0; n < count; n++)
+                memcpy(to + (n * job->m + m) * job->c + c, &held[n], classes * sizeof *to);
+        }
 }
 
 /* A copy of the job that computes again in double what float cannot hold, and writes nothing else. EPJS follows from EU
@@ -56,7 +111,14 @@ static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, 
  * depend on which results are requested, so that a result has the same bits in every request. */
 static vg_status panel_large(const panel_s *t, char *workspace) {
     const vg_kernel_job *job = t->job;
-    for (size_t i = 0; t->logs && i < t->count; i++) {
+    const set_s *own = &t->sets[0];
+    vl some = {0}; /* lanes past the last unit repeat it */
+    for (int h = 0; t->logs && h < 2; h++)
+        some |= ~(own->eu.h[h] < LARGE) | ~(own->reverse.h[h] < LARGE);
+    for (size_t k = 0; t->logs && k < t->K; k++)
+        for (int h = 0; h < 2; h++)
+            some |= ~(t->psi_z[k].h[h] < LARGE) | ~(t->sets[1 + k].reverse.h[h] < LARGE);
+    for (size_t i = 0; vl_any(some) && i < t->count; i++) {
         int h = (int)(i / VG_LANES), lane = (int)(i % VG_LANES);
         bool large = !(t->sets[0].eu.h[h][lane] < LARGE) || !(t->sets[0].reverse.h[h][lane] < LARGE), gated = large;
         for (size_t k = 0; k < t->K && (job->need_gated_logs || job->out.gepjs); k++)
@@ -67,9 +129,9 @@ static vg_status panel_large(const panel_s *t, char *workspace) {
     return VG_OK;
 }
 
-static vg_status score_panels(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
+static vg_status score_packed(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
     bool across = panel_across(job->c);
-    size_t used = 0, units = tier_units(job);
+    size_t used = 0, units = across ? 1 : tier_units(job);
     if (!panel_single(job)) {
         panel_d t;
         carve_panel_d(&t, job, across, workspace, &used);
@@ -86,11 +148,32 @@ static vg_status score_panels(const vg_kernel_job *job, void *workspace, size_t 
     return VG_OK;
 }
 
+static vg_status score_panels(const vg_kernel_job *job, char *workspace, size_t first, size_t count) {
+    size_t size = repack_size(job), row = job->m * job->c;
+    if (!size)
+        return score_packed(job, workspace, first, count);
+    vg_kernel_job own = *job;
+    own.in.stride_n = (ptrdiff_t)row, own.in.stride_m = (ptrdiff_t)job->c, own.in.stride_c = 1;
+    for (size_t u = first; u < first + count; u += REPACK_SAMPLES) {
+        size_t some = first + count - u < REPACK_SAMPLES ? first + count - u : REPACK_SAMPLES;
+        if (job->in.dtype == VG_F32 && job->in.stride_n == 1)
+            repack_sites((float *)(void *)workspace, job, u, some);
+        else if (size == 4)
+            repack(workspace, job, u, some, 4);
+        else
+            size == 8 ? repack(workspace, job, u, some, 8) : repack(workspace, job, u, some, 2);
+        own.in.data = (const void *)((uintptr_t)workspace - u * row * size); /* units keep their numbers */
+        own.in.n = u + some;
+        VG_TRY(score_packed(&own, workspace + repack_bytes(job), u, some));
+    }
+    return VG_OK;
+}
+
 static bool panel_workspace(size_t *bytes, const vg_kernel_job *job) {
     bool across = panel_across(job->c);
     panel_s single;
     panel_d twice;
-    *bytes = 0;
+    *bytes = repack_bytes(job);
     if (!panel_single(job))
         return carve_panel_d(&twice, job, across, NULL, bytes);
     return carve_panel_s(&single, job, across, NULL, bytes) && carve_panel_d(&twice, job, true, NULL, bytes);

@@ -65,17 +65,17 @@ INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, con
 }
 
 /* Adds a column's share of TU to the ungated set's sums; `sum`: the mean in double. */
-INLINE void P(add_entropy)(P(set) * set, const P(column) * at, const P(acc) * sum) {
+INLINE void P(add_entropy)(P(parts) * part, const P(column) * at, const P(acc) * sum) {
     vr e, rest;
     P(log_parts)(at->mean, sum, &e, &rest);
-    set->exponent_part += at->rest * e;
-    set->exponent_part += at->mean * e;
-    set->rest_part += at->mean * rest;
+    part->exponent += at->rest * e;
+    part->exponent += at->mean * e;
+    part->rest += at->mean * rest;
 }
 /* The same for EU and its reverse. */
-INLINE void P(add_divergences)(P(set) * set, const P(column) * at) {
-    set->eu_part += vr_rounded(at->mean * at->phi);
-    set->reverse_part += vr_rounded(at->mean * at->psi);
+INLINE void P(add_divergences)(P(parts) * part, const P(column) * at) {
+    part->eu += vr_rounded(at->mean * at->phi);
+    part->reverse += vr_rounded(at->mean * at->psi);
 }
 
 /* Floors of cross terms, as floored() of entropy.h: mean_m log(max(x, floor)/x'), and mean_m x log(x'/max(x, floor))
@@ -141,7 +141,7 @@ static void P(ungated_pairs)(P(panel) * t, const P(column) * at, vr *r) {
     for (size_t m = 0; m < t->M; m++)
         half[m] = (PANEL_REAL)0.5 * r[m];
     if (t->job->out.epjs)
-        t->sets[0].pairs_part +=
+        t->sets[0].part.pairs +=
             P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(half, t->M)));
 }
 
@@ -151,7 +151,7 @@ static void P(gated_pairs)(P(panel) * t, const vr *r, size_t k, vr u, vr q) {
     const vr *omega = t->omega + k * t->M;
     for (size_t m = 0; m < t->M; m++)
         own[m] = ((r[m] - u) + (omega[m] + omega[m] * r[m])) * over;
-    t->sets[1 + k].pairs_part += vr_rounded(q * P(pair_sum)(own, t->M));
+    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(own, t->M));
 }
 
 /* U and T of the current column at gate k, over M. */
@@ -191,14 +191,14 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
     vr q = P(narrow)(mean), e, rest;
     t->shift[k] = shift;
     P(log_parts)(q, &mean, &e, &rest);
-    set->exponent_part += q * e;
-    set->rest_part += q * rest;
+    set->part.exponent += q * e;
+    set->part.rest += q * rest;
     if (!logs)
         return;
     vr g = vr_rounded(gamma * t->inverse_real[k]), own = g * t->mu_high[j];
     vr moved = vr_rounded(own * P(phi)(u));
-    set->eu_part += vr_rounded((own * at->phi - moved) + g * cross);
-    set->reverse_part += vr_rounded(q * at->psi + moved);
+    set->part.eu += vr_rounded((own * at->phi - moved) + g * cross);
+    set->part.reverse += vr_rounded(q * at->psi + moved);
     if (t->job->need_gated_reverse && t->extremes && !t->job->options.logits &&
         vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty))
         P(take_floors)(t, j, 1 + k, &mean);
@@ -225,9 +225,8 @@ static void P(column_terms)(P(panel) * t, size_t j) {
     const vg_kernel_job *job = t->job;
     vr r[PANEL_PAIRS];
     P(column) at = P(column_of)(j, t->mu_high[j], t->mu_low[j]);
-    P(set) *set = &t->sets[0];
     t->of = P(column_source)(t, j);
-    P(add_entropy)(set, &at, &t->mu[j]);
+    P(add_entropy)(&t->sets[0].part, &at, &t->mu[j]);
     bool keep = t->K && (job->need_gated_logs || (job->out.gepjs && !t->many));
     if (t->logs) {
         const vr *log = t->log + (j - t->from);
@@ -235,9 +234,8 @@ static void P(column_terms)(P(panel) * t, size_t j) {
             keep ? P(column_logs)(t->of, t->M, &at, t->dev, log, t->block)
                  : P(column_logs)(t->of, t->M, &at, NULL, log, t->block);
         else
-            keep ? P(column_logs)(t->of, t->M, &at, t->dev, NULL, 0)
-                 : P(column_logs)(t->of, t->M, &at, NULL, NULL, 0);
-        P(add_divergences)(set, &at);
+            keep ? P(column_logs)(t->of, t->M, &at, t->dev, NULL, 0) : P(column_logs)(t->of, t->M, &at, NULL, NULL, 0);
+        P(add_divergences)(&t->sets[0].part, &at);
         if (job->need_reverse && !job->options.logits &&
             vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
             P(take_floors)(t, j, 0, &t->mu[j]);
@@ -251,17 +249,17 @@ static void P(column_terms)(P(panel) * t, size_t j) {
 }
 
 /* Moves the sums of the latest columns to those in double. */
-INLINE void P(fold_parts)(P(set) * set, bool logs) {
+INLINE void P(fold_parts)(P(set) * set, P(parts) * part, bool logs) {
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
-        set->tu.h[h] -= P(half)(set->exponent_part, h) * VG_LN2 + P(half)(set->rest_part, h);
-    set->exponent_part = set->rest_part = vr_set(0);
+        set->tu.h[h] -= P(half)(part->exponent, h) * VG_LN2 + P(half)(part->rest, h);
+    part->exponent = part->rest = vr_set(0);
     if (!logs)
         return;
-    P(add)(&set->eu, set->eu_part);
-    P(add)(&set->reverse, set->reverse_part);
-    P(add)(&set->pairs, set->pairs_part);
-    set->eu_part = set->reverse_part = set->pairs_part = vr_set(0);
+    P(add)(&set->eu, part->eu);
+    P(add)(&set->reverse, part->reverse);
+    P(add)(&set->pairs, part->pairs);
+    part->eu = part->reverse = part->pairs = vr_set(0);
 }
 
 /* Where the block after this one begins in memory, at member 0: of the same sample, or of the next; NULL: nowhere. */
@@ -287,7 +285,7 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
     const char *next = P(next_block)(t);
     const double inverse = 1.0 / (double)M;
     P(source) of = P(column_source)(t, t->from);
-    P(set) set = t->sets[0];
+    P(parts) part = t->sets[0].part; /* in registers */
     for (size_t j = t->from; j < end; j++, of.at += sizeof(vr)) {
         if (j == direct)
             of = P(column_source)(t, j);
@@ -299,13 +297,13 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
             P(keep_column)(t, j, &o, false);
         }
         P(column) at = P(column_of)(j, o.mean, o.rest);
-        P(add_entropy)(&set, &at, &o.sum);
+        P(add_entropy)(&part, &at, &o.sum);
         P(column_logs)(of, M, &at, NULL, NULL, 0);
-        P(add_divergences)(&set, &at);
+        P(add_divergences)(&part, &at);
         if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
-            P(fold_parts)(&set, true);
+            P(fold_parts)(&t->sets[0], &part, true);
     }
-    t->sets[0] = set;
+    t->sets[0].part = part;
 }
 static VG_NOINLINE void P(block_entropies)(P(panel) * t) { P(block_plain)(t, false); }
 static VG_NOINLINE void P(block_spreads)(P(panel) * t) { P(block_plain)(t, true); }
@@ -318,6 +316,6 @@ static void P(block_terms)(P(panel) * t) {
             P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
         P(column_terms)(t, j);
         for (size_t s = 0; (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) && s <= t->K; s++)
-            P(fold_parts)(&t->sets[s], t->logs);
+            P(fold_parts)(&t->sets[s], &t->sets[s].part, t->logs);
     }
 }
