@@ -40,7 +40,7 @@ typedef struct vg_sets_data {
     vg_scorer *scorer;
     vg_pool *pool;
     unsigned threads;
-    size_t rows;                /* of a piece */
+    size_t rows, long_rows;     /* of a piece with means, and of one that needs none */
     double *mean, *std, *gated; /* rows x C */
     double *scores;             /* threads x C; for calibration, rows */
     uint32_t *order;            /* threads x C */

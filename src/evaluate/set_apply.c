@@ -192,8 +192,6 @@ static void count_multilabel(vg_set_tally *t, const uint8_t *mask, size_t size, 
     size_t positive = 0, missed = 0;
     t->samples++;
     t->size[size]++;
-    if (!labels)
-        return;
     for (size_t c = 0; c < t->classes; c++) {
         positive += labels[c] != 0;
         missed += labels[c] && !holds(mask, c);
@@ -204,24 +202,41 @@ static void count_multilabel(vg_set_tally *t, const uint8_t *mask, size_t size, 
     t->squares += loss * loss;
 }
 
+/* Without labels there are sizes to count, and nothing else. */
+static void count_sizes(vg_sets_data *s, const vg_sets_piece *piece) {
+    size_t A = s->shown.alpha_count;
+    const int32_t *sizes = sizes_of(s, piece);
+    for (size_t a = 0; a < A; a++) {
+        vg_set_tally *t = &s->tallies[a];
+        t->samples += piece->rows;
+        for (size_t i = 0; i < piece->rows; i++)
+            t->size[sizes[i * A + a]]++;
+    }
+    s->shown.samples += piece->rows;
+}
+
 static vg_status count(vg_sets_data *s, const vg_sets_piece *piece) {
     size_t A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s), C = s->shown.classes;
+    if (!piece->labels) {
+        count_sizes(s, piece);
+        return VG_OK;
+    }
     for (size_t i = 0; i < piece->rows; i++) {
-        int64_t label = piece->labels && !s->shown.multilabel ? piece->labels[i] : -1;
-        if (piece->labels && !s->shown.multilabel && (label < 0 || (size_t)label >= C))
+        int64_t label = s->shown.multilabel ? -1 : piece->labels[i];
+        if (!s->shown.multilabel && (label < 0 || (size_t)label >= C))
             return vg_base__fail(VG_ERR_DATA, "sample %llu has the label %lld, expected 0 to %zu", piece->first + i,
                                  (long long)label, C - 1);
         for (size_t a = 0; a < A; a++) {
             const uint8_t *mask = masks_of(s, piece) + (i * A + a) * bytes;
             size_t size = (size_t)sizes_of(s, piece)[i * A + a];
             if (s->shown.multilabel)
-                count_multilabel(&s->tallies[a], mask, size, piece->labels ? piece->labels + i * C : NULL);
+                count_multilabel(&s->tallies[a], mask, size, piece->labels + i * C);
             else
-                vg_set_tally__add(&s->tallies[a], size, label, label >= 0 && holds(mask, (size_t)label));
+                vg_set_tally__add(&s->tallies[a], size, label, holds(mask, (size_t)label));
         }
     }
     s->shown.samples += piece->rows;
-    s->shown.labelled += piece->labels ? piece->rows : 0;
+    s->shown.labelled += piece->rows;
     return VG_OK;
 }
 

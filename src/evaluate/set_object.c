@@ -5,7 +5,8 @@
 #include "evaluate/prediction_sets.h"
 #include "measures/scorer.h"
 
-enum { PIECE_BYTES = 2 << 20 }; /* of the means of a piece */
+enum { PIECE_BYTES = 2 << 20 };                   /* of the means of a piece */
+enum { LONG_BYTES = 8 << 20, LONG_ROWS = 16384 }; /* of a piece without means; threads wait for each other at its end */
 
 static const double usual_alpha = 0.1;
 
@@ -123,10 +124,10 @@ vg_status vg_sets__new(vg_sets_data **out, const vg_sets_options *o) {
 void vg_sets__free(vg_sets_data *s) {
     if (!s)
         return;
-    void *const parts[] = {s->class_k, s->temperature, s->mean,       s->std,          s->gated,   s->scores,
-                           s->order,   s->cells,       s->parts,      s->mask,         s->size,    s->deferred,
-                           s->memory,  s->rooms,       s->thresholds, s->cell_samples, s->figures, s->unseen_group,
-                           s->origin,  s->map};
+    void *const parts[] = {s->class_k,      s->temperature, s->mean,         s->std,    s->gated,
+                           s->scores,       s->order,       s->cells,        s->parts,  s->mask,
+                           s->size,         s->deferred,    s->memory,       s->rooms,  s->thresholds,
+                           s->cell_samples, s->figures,     s->unseen_group, s->origin, s->map};
     for (size_t c = 0; s->class_names && c < s->shown.classes; c++)
         vg_base__release(s->class_names[c]);
     vg_base__release(s->class_names);
@@ -173,18 +174,20 @@ static vg_status make_room(vg_sets_data *s) {
     size_t C = s->shown.classes, A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s), scores, doubles;
     s->rows = PIECE_BYTES / sizeof(double) / C;
     s->rows = s->rows > 4096 ? 4096 : s->rows < VG_SET_CHUNK ? VG_SET_CHUNK : s->rows / VG_SET_CHUNK * VG_SET_CHUNK;
+    s->long_rows = LONG_BYTES / sizeof(float) / C;
+    s->long_rows = s->long_rows < s->rows ? s->rows : s->long_rows > LONG_ROWS ? LONG_ROWS : s->long_rows;
     if (!vg_base__mul(&doubles, s->threads, vg_set_room__doubles(C)) || !vg_base__mul(&scores, s->threads, C))
         return vg_base__fail(VG_ERR_MEMORY, "%zu classes do not fit in memory", C);
-    VG_TRY(vg_base__alloc(&s->scores, scores > s->rows ? scores : s->rows, sizeof *s->scores, "scores"));
+    VG_TRY(vg_base__alloc(&s->scores, scores > s->long_rows ? scores : s->long_rows, sizeof *s->scores, "scores"));
     VG_TRY(vg_base__alloc(&s->order, scores, sizeof *s->order, "ranks"));
     VG_TRY(vg_base__alloc(&s->memory, doubles, sizeof *s->memory, "rows"));
     VG_TRY(vg_base__alloc(&s->rooms, s->threads, sizeof *s->rooms, "rows"));
     for (size_t i = 0; i < s->threads; i++)
         s->rooms[i] = vg_set_room__at(s->memory + i * vg_set_room__doubles(C), C);
-    VG_TRY(vg_base__alloc(&s->cells, s->rows, sizeof *s->cells, "cells"));
-    VG_TRY(vg_base__alloc(&s->parts, s->rows, sizeof *s->parts, "parts of scores"));
-    VG_TRY(vg_base__alloc(&s->mask, s->rows * A, bytes, "sets"));
-    VG_TRY(vg_base__alloc(&s->size, s->rows, A * sizeof *s->size, "sizes of sets"));
+    VG_TRY(vg_base__alloc(&s->cells, s->long_rows, sizeof *s->cells, "cells"));
+    VG_TRY(vg_base__alloc(&s->parts, s->long_rows, sizeof *s->parts, "parts of scores"));
+    VG_TRY(vg_base__alloc(&s->mask, s->long_rows * A, bytes, "sets"));
+    VG_TRY(vg_base__alloc(&s->size, s->long_rows, A * sizeof *s->size, "sizes of sets"));
     VG_TRY(vg_base__zalloc(&s->figures, A, sizeof *s->figures, "figures"));
     VG_TRY(vg_base__zalloc(&s->tallies, A, sizeof *s->tallies, "counts of sets"));
     for (size_t a = 0; a < A; a++)
@@ -240,42 +243,50 @@ static vg_set_places places_from(const vg_set_places *out, size_t first, const v
     return at;
 }
 
-static vg_status take_piece(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
-    return piece->out ? vg_sets__apply(s, piece, refused) : vg_sets__calibrate(s, piece, refused);
-}
+/* What a call feeds. */
+typedef struct fed {
+    const vg_set_places *out; /* NULL: calibration samples */
+    const vg_predictions *block;
+    const int64_t *labels;
+    const char *const *groups;
+} fed;
 
-static vg_status feed_piece(vg_sets_data *s, vg_sets_piece *piece, const vg_predictions *part) {
-    bool refused = true;
-    if (vg_sets__reads_directly(s, part)) {
-        piece->direct = part;
-        VG_TRY(take_piece(s, piece, &refused));
-        piece->direct = NULL;
+/* Rows first .. first + rows - 1, read where they lie or from their means. *refused: see vg_sets__apply. */
+static vg_status feed_rows(vg_sets_data *s, const fed *all, size_t first, size_t rows, bool direct, bool *refused) {
+    size_t width = s->shown.multilabel ? all->block->c : 1;
+    vg_predictions part = part_of(all->block, first, rows);
+    vg_set_places here = all->out ? places_from(all->out, first, s) : (vg_set_places){0};
+    vg_sets_piece piece = {rows,
+                           all->out ? s->shown.samples : s->seen,
+                           all->labels ? all->labels + first * width : NULL,
+                           all->groups ? all->groups + first : NULL,
+                           all->out ? &here : NULL,
+                           direct ? &part : NULL};
+    if (!direct) {
+        VG_TRY(make_means(s));
+        vg_scores places = {.mean = s->mean, .std = s->std};
+        vg_scorer__set_gated_means(s->scorer, s->gated);
+        vg_scorer__count_from(s->scorer, piece.first);
+        VG_TRY(vg_scorer_feed(s->scorer, &places, &part, NULL));
     }
-    if (!refused)
-        return VG_OK;
-    VG_TRY(make_means(s));
-    vg_scores places = {.mean = s->mean, .std = s->std};
-    vg_scorer__set_gated_means(s->scorer, s->gated);
-    vg_scorer__count_from(s->scorer, piece->first);
-    VG_TRY(vg_scorer_feed(s->scorer, &places, part, NULL));
-    return take_piece(s, piece, &refused);
+    VG_TRY(all->out ? vg_sets__apply(s, &piece, refused) : vg_sets__calibrate(s, &piece, refused));
+    s->seen += all->out || *refused ? 0 : rows;
+    return VG_OK;
 }
 
-static vg_status feed_block(vg_sets_data *s, const vg_set_places *out, const vg_predictions *block,
-                            const int64_t *labels, const char *const *groups) {
-    size_t width = s->shown.multilabel ? block->c : 1;
-    for (size_t first = 0; first < block->n; first += s->rows) {
-        size_t rows = block->n - first < s->rows ? block->n - first : s->rows;
-        vg_predictions part = part_of(block, first, rows);
-        vg_set_places here = out ? places_from(out, first, s) : (vg_set_places){0};
-        vg_sets_piece piece = {rows,
-                               out ? s->shown.samples : s->seen,
-                               labels ? labels + first * width : NULL,
-                               groups ? groups + first : NULL,
-                               out ? &here : NULL,
-                               NULL};
-        VG_TRY(feed_piece(s, &piece, &part));
-        s->seen += out ? 0 : rows;
+static vg_status feed_block(vg_sets_data *s, const fed *all) {
+    size_t n = all->block->n, step;
+    for (size_t first = 0; first < n; first += step) {
+        bool direct = vg_sets__reads_directly(s, all->block), refused = true;
+        step = direct ? s->long_rows : s->rows;
+        step = n - first < step ? n - first : step;
+        if (direct)
+            VG_TRY(feed_rows(s, all, first, step, true, &refused));
+        for (size_t at = first; refused && at < first + step; at += s->rows) {
+            bool never;
+            size_t left = first + step - at;
+            VG_TRY(feed_rows(s, all, at, left < s->rows ? left : s->rows, false, &never));
+        }
     }
     return VG_OK;
 }
@@ -311,7 +322,7 @@ vg_status vg_sets__feed(vg_sets_data *s, const vg_set_places *out, const vg_pred
     VG_TRY(prepare(s, block));
     if (out)
         VG_TRY(vg_sets__settle(s));
-    return feed_block(s, out, block, labels, groups);
+    return feed_block(s, &(fed){out, block, labels, groups});
 }
 
 void vg_sets__read_logits(vg_sets_data *s, bool logits) {
