@@ -5,6 +5,7 @@
 #   BENCH_DIVIDE=20     a twentieth of the samples: to see that everything works; the figures are not meaningful
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
 #   BENCH_THREADS=2
+#   BENCH_KINDS=f32     the grid of float32 probabilities alone; all, the default: logits and every type too
 #   BENCH_ONLY=score    scoring alone (score, evaluate, grid, peers, sets, others, python: comma list)
 #   BENCH_PYTHON=...    a Python with numpy and torch to use; otherwise build/bench-venv is made, once
 #   BENCH_PIP_ARGS=...  more arguments for pip, e.g. --extra-index-url of PyTorch's CPU-only packages
@@ -93,7 +94,7 @@ fi
 # Every number of members and classes beside PyTorch's TU, AU and EU; its own table on stderr.
 if wanted grid && [ -n "$python" ]; then
     keep env PYTHONPATH=python VARGATE_LIBRARY="$build/libvargate.so" "$python" "$here/peers/score_grid.py" \
-        --threads "$threads" --megabytes $((200 / divide > 0 ? 200 / divide : 1))
+        --threads "$threads" --kinds "${BENCH_KINDS:-all}" --megabytes $((200 / divide > 0 ? 200 / divide : 1))
 fi
 if wanted peers && [ -n "$python" ]; then
     peers_at 10 10000 2000 2000 400

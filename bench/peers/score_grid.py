@@ -6,9 +6,9 @@
 One JSON line per point on stdout, one table at the end on stderr. Ours, PyTorch's two plain forms (entr, xlogy; the
 faster one counts) and one sum over the array take turns, and of each the fastest run counts, so that other work on the
 machine affects all alike; cpu_* are CPU times over the threads, for machines that are not quiet. Rows are uniform on
-the simplex. --kinds all adds logits, float64, float16 and bfloat16, for which PyTorch is not timed. With --device cuda
-predictions and results lie in the GPU's memory, and at five members PyTorch computes everything as well, over all pairs
-of members, plain and compiled.
+the simplex. --kinds all adds logits, float64, float16 and bfloat16; PyTorch then converts halves to float32 and takes
+the softmax of logits first. With --device cuda predictions and results lie in the GPU's memory, and at five members
+PyTorch computes everything as well, over all pairs of members, plain and compiled.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def ours(x: torch.Tensor, names: tuple[str, ...], logits: bool, threads: int) ->
     places, kept = ScorePlaces(), []
     _native.check(_native.lib.vg_score_options_preset(ctypes.byref(options), 0))
     options.scores_size, options.threads, options.logits = ctypes.sizeof(places), threads, int(logits)
+    options.renormalise = int(x.dtype.itemsize == 2 and not logits)  # rounded rows do not sum to 1
     for name in names:
         element, kind = SCORE_FIELDS[name]
         filled = torch.from_numpy(np.ones(n * (3 if kind == "k" else 1), dtype=element))
@@ -122,6 +123,11 @@ def xlogy(p: torch.Tensor) -> torch.Tensor:
     return torch.stack([tu, au, tu - au])
 
 
+def plain(x: torch.Tensor, logits: bool) -> torch.Tensor:
+    wide = x if x.dtype.itemsize > 2 else x.float()
+    return wide.softmax(-1) if logits else wide
+
+
 def best(jobs: dict[str, Callable[[], object]], runs: int) -> tuple[dict[str, float], dict[str, float]]:
     wall, cpu = dict.fromkeys(jobs, 1e9), dict.fromkeys(jobs, 1e9)
     for turn in range(runs + 1):
@@ -144,18 +150,17 @@ def point(m: int, c: int, kind: str, logits: bool, arguments: argparse.Namespace
         "three": ours(x, THREE, logits, arguments.threads),
         "everything": ours(x, EVERYTHING, logits, arguments.threads),
         "read": x.sum,
+        "entr": lambda: entr(plain(x, logits)),
+        "xlogy": lambda: xlogy(plain(x, logits)),
     }
-    if kind == "f32" and not logits:
-        jobs |= {"entr": lambda: entr(x), "xlogy": lambda: xlogy(x)}
-        if x.is_cuda and (m, c) in EVERYTHING_POINTS:
-            jobs |= everything_by_pytorch(x)
+    if kind == "f32" and not logits and x.is_cuda and (m, c) in EVERYTHING_POINTS:
+        jobs |= everything_by_pytorch(x)
     wall, cpu = best(jobs, arguments.runs)
     scale = 1e9 / (n * m * c)
     line: dict[str, object] = {"bench": "grid", "m": m, "c": c, "n": n, "type": kind, "logits": logits}
     line |= {name: round(seconds * scale, 4) for name, seconds in wall.items()}
     line |= {f"cpu_{name}": round(cpu[name] * scale / arguments.threads, 4) for name in ("three", "everything")}
-    if "entr" in wall:
-        line["torch"] = round(min(wall["entr"], wall["xlogy"]) * scale, 4)
+    line["torch"] = round(min(wall["entr"], wall["xlogy"]) * scale, 4)
     return line
 
 
@@ -163,7 +168,7 @@ def table(lines: list[dict[str, object]]) -> None:
     print("\nns an element; TU AU EU and everything (three k), PyTorch's TU AU EU, one read", file=sys.stderr)
     print("type   logits     M       C   TU AU EU  torch/it   it/read  everything  it/torch", file=sys.stderr)
     for line in lines:
-        three, everything, peer = float(line["three"]), float(line["everything"]), float(line.get("torch", "nan"))
+        three, everything, peer = float(line["three"]), float(line["everything"]), float(line["torch"])
         print(
             f"{line['type']:6} {line['logits']!s:6} {line['m']:5} {line['c']:7} {three:10.3f} {peer / three:9.1f}"
             f" {three / float(line['read']):9.1f} {everything:11.3f} {everything / peer:9.2f}",
