@@ -209,7 +209,8 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 #else
     size_t done = 0;
 #if defined(VG_TIER_IS_AVX512)
-    for (; done + 4 <= count; done += 4) { /* four elements: rows i, i + 4, i + 8 and i + 12 in the quarters */
+    /* four elements: rows i, i + 4, i + 8 and i + 12 in the quarters; the last four may overlap those before */
+    for (; count >= 4 && done < count; done = done + 4 < count && count < done + 8 ? count - 4 : done + 4) {
         __m512 r[4];
         UNROLL
         for (int i = 0; i < 4; i++) {
