@@ -1,4 +1,4 @@
-/* augment.c - random crop, flip and erasing, and the way of one sample through them.
+/* augment.c - random crop, flip and erasing, and the processing of one sample.
  *
  *     stored pixels -> reflect-pad crop -> flip -> colour jitter -> (x - mean) / std -> random erasing -> layout
  *
@@ -13,7 +13,7 @@
 
 /* Separates these draws from all others that use the seed of the run. */
 static const uint64_t augment_domain = 0x6175676d656e7421ULL;
-/* Words kept for one sample of one epoch; at most 110 are drawn. */
+/* Random words reserved for one sample of one epoch; at most 110 are drawn. */
 enum { EPOCH_SHIFT = 9 };
 
 static double between(vg_random *random, double low, double high) {
@@ -53,7 +53,7 @@ vg_augment_draw vg_augment__draw(const vg_augment *augment, uint64_t seed, uint6
                                  size_t width) {
     vg_augment_draw draw = {0};
     uint64_t start = epoch << EPOCH_SHIFT;
-    /* Each setting draws from its own range of the sample's words, so that turning one on changes nothing for the
+    /* Each setting draws from its own range of the sample's words, so that switching one on does not change the
      * others. */
     vg_random random = vg_random__at(seed ^ augment_domain, index, start);
     if (augment->crop_pad > 0) {

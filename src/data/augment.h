@@ -1,4 +1,4 @@
-/* augment.h - one sample from its stored pixels to normalised, perhaps augmented floats. Internal. */
+/* augment.h - one sample from its stored pixels to normalised, possibly augmented floats. Internal. */
 #ifndef VG_AUGMENT_H
 #define VG_AUGMENT_H
 
@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 
-/* What an augmentation drew for one sample. */
+/* The draws of an augmentation for one sample. */
 typedef struct vg_augment_draw {
     ptrdiff_t dy, dx; /* output (y, x) is stored pixel (y + dy, x + dx), reflected at the border */
     bool flip;
@@ -30,7 +30,7 @@ static inline bool vg_augment__jitters(const vg_augment *augment) {
 void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment,
                       const vg_augment_draw *draw);
 
-/* What is constant for one loader. */
+/* The constants of one loader. */
 typedef struct vg_sample_plan {
     const vg_dataset *set;
     vg_augment augment;

@@ -13,8 +13,7 @@ static size_t largest_label(const size_t *samples, size_t count, const int32_t *
     return largest;
 }
 
-/* Puts the samples in order of their labels. at: one entry a class and one more, zeroed; afterwards where each class
- * ends. */
+/* Sorts the samples by their labels. at: one entry per class and one more, zeroed; afterwards the end of each class. */
 static void group(size_t *out, size_t *at, const size_t *samples, size_t count, const int32_t *labels) {
     size_t classes = largest_label(samples, count, labels) + 1;
     for (size_t i = 0; i < count; i++)
@@ -38,7 +37,7 @@ vg_status vg_balance__new(vg_balance *out, const size_t *samples, size_t count, 
         return status;
     }
     group(out->grouped, out->starts, samples, count, labels);
-    /* starts[c] is where class c ends: moved up by one place, and classes without samples left out */
+    /* starts[c] is where class c ends: moved up by one, and classes without samples removed */
     size_t end = 0, groups = 0;
     for (size_t c = 0; c < classes; c++) {
         size_t next = out->starts[c];

@@ -1,4 +1,4 @@
-/* balance.h - an epoch's samples drawn so that classes come equally often. Internal. */
+/* balance.h - an epoch's samples drawn so that classes are equally frequent. Internal. */
 #ifndef VG_BALANCE_H
 #define VG_BALANCE_H
 

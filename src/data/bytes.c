@@ -1,5 +1,5 @@
-/* bytes.c - reads a file from front to back, decompressing gzip where its first two bytes say so (zlib's gzFile
- * reads both), and tests of paths. Sizes in a header are not trusted: deflate expands by at most 1032 times, so the
+/* bytes.c - reads a file sequentially, decompressing gzip where its first two bytes say so (zlib's gzFile reads
+ * both), and tests of paths. Sizes in a header are not trusted: deflate expands by at most 1032 times, so the
  * largest possible content is known before memory is allocated. */
 #include <errno.h>
 #include <limits.h>
@@ -43,7 +43,7 @@ vg_status vg_bytes__read(vg_bytes *bytes, void *out, size_t size, size_t *got) {
         int code = Z_OK;
         if (read < 0) {
             const char *text = gzerror((gzFile)bytes->stream, &code);
-            if (code == Z_BUF_ERROR) /* a truncated gzip stream: the caller knows what was expected */
+            if (code == Z_BUF_ERROR) /* a truncated gzip stream: the caller reports what was expected */
                 return VG_OK;
             return vg_base__fail(code == Z_ERRNO ? VG_ERR_IO : VG_ERR_FORMAT, "%s: %s after %zu bytes", bytes->path,
                                  code == Z_ERRNO ? strerror(errno)

@@ -36,7 +36,7 @@ static const char *const cifar100_names[] = {
     "table",      "tank",          "telephone",    "television", "tiger",       "tractor",     "train",
     "trout",      "tulip",         "turtle",       "wardrobe",   "whale",       "willow_tree", "wolf",
     "woman",      "worm"};
-_Static_assert(COUNT(cifar100_names) == 100, "one name a class");
+_Static_assert(COUNT(cifar100_names) == 100, "one name per class");
 
 static const vg_data_file digits_files[] = {
     {TRAIN_IMAGES, VG_PART_TRAIN, 810753, "a415f7881beaf662133fb8e09d85e7bb", 3920016,
@@ -121,7 +121,7 @@ static const vg_data_known known[] = {
      NULL},
     {VG_KIND_SVHN, digit_names, LIST("svhn", "SVHN"), LIST("http://ufldl.stanford.edu/housenumbers/"), NULL, NULL, NULL,
      NULL}};
-_Static_assert(COUNT(entries) == COUNT(known), "both tables have one row a set");
+_Static_assert(COUNT(entries) == COUNT(known), "both tables have one row per set");
 
 const vg_data_entry *vg_data_catalogue(size_t *count) {
     *count = COUNT(entries);
@@ -131,7 +131,7 @@ const vg_data_entry *vg_data_catalogue(size_t *count) {
 const vg_data_known *vg_catalogue__known(const vg_data_entry *entry) { return &known[entry - entries]; }
 
 const vg_data_entry *vg_data_find(const char *name, const char **nearest) {
-    enum { TOO_FAR = 4 }; /* edits from which a name is no longer taken for a misspelling of another */
+    enum { TOO_FAR = 4 }; /* a name this many edits away is not suggested */
     const char *names[COUNT(entries)];
     for (size_t i = 0; i < COUNT(entries); i++) {
         names[i] = entries[i].name;

@@ -1,7 +1,7 @@
 /* cifar.c - the binary version of CIFAR-10 and CIFAR-100, plain or gzipped.
  *
- *     CIFAR-10    label byte            1024 R   1024 G   1024 B        3073 bytes a record
- *     CIFAR-100   coarse, fine label    1024 R   1024 G   1024 B        3074 bytes a record; the fine label is taken
+ *     CIFAR-10    label byte            1024 R   1024 G   1024 B        3073 bytes per record
+ *     CIFAR-100   coarse, fine label    1024 R   1024 G   1024 B        3074 bytes per record; the fine label is taken
  *
  * Each plane is 32x32, row by row: already the layout held in memory. Several files are one set, in the order given. */
 #include <string.h>

@@ -48,7 +48,7 @@ static vg_status check_map(const vg_dataset *set, const size_t *map, const char 
     VG_TRY(count_classes(&samples, set));
     for (size_t c = 0; c < set->classes && status == VG_OK; c++)
         if (map[c] == count && samples[c] > 0)
-            status = vg_base__fail(VG_ERR_DATA, "%s: its class '%.100s' is not known there; known are %s", set->source,
+            status = vg_base__fail(VG_ERR_DATA, "%s: its class '%.100s' is none of the known classes: %s", set->source,
                                    set->class_names[c], vg_names__list(list, sizeof list, names, count));
     vg_base__release(samples);
     return status;
@@ -58,7 +58,7 @@ vg_status vg_dataset__map_classes(vg_dataset *set, const char *const *names, siz
     size_t *map;
     if (!set || !names || !set->labels || !set->class_names)
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "vg_dataset__map_classes: a set with labels and class names, and names, expected");
+                             "vg_dataset__map_classes: expected a set with labels and class names, and names");
     VG_TRY(vg_base__alloc(&map, set->classes, sizeof *map, "numbers of classes"));
     find_all(map, set, names, count);
     vg_status status = check_map(set, map, names, count);

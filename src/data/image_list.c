@@ -1,6 +1,6 @@
 /* image_list.c - the image files of folders, and the numbers of their classes. See image_list.h.
  *
- * Classes are numbered in byte order of their names, whatever the order in which files were found. */
+ * Classes are numbered in byte order of their names, independent of the order in which files were found. */
 #include "data/image_list.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ void vg_image_list__free(vg_image_list *list) {
     free(list->entries);
     for (int kind = 0; kind < VG_LEFT_KINDS; kind++)
         free(list->left[kind].first);
-    vg_base__release(list->classes); /* the names are the entries' */
+    vg_base__release(list->classes); /* the names belong to the entries */
     vg_base__release(list->labels);
     *list = (vg_image_list){0};
 }
@@ -31,14 +31,14 @@ vg_status vg_image_list__add(vg_image_list *list, const char *path, const char *
         size_t room = list->room ? 2 * list->room : 256;
         vg_image_entry *grown = realloc(list->entries, room * sizeof *grown);
         if (!grown)
-            return vg_base__fail(VG_ERR_MEMORY, "no memory for %zu names of images", room);
+            return vg_base__fail(VG_ERR_MEMORY, "out of memory for %zu names of images", room);
         list->entries = grown, list->room = room;
     }
     vg_image_entry entry = {strdup(path), class ? strdup(class) : NULL, held, line};
     if (!entry.path || (class && !entry.class)) {
         free(entry.path);
         free(entry.class);
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the names of images");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the names of images");
     }
     list->entries[list->count++] = entry;
     list->fixed_split = list->fixed_split || held;
@@ -85,20 +85,20 @@ static vg_status keep(names *list, const char *folder, const char *name) {
         size_t room = list->room ? 2 * list->room : 64;
         char **grown = realloc(list->items, room * sizeof *grown);
         if (!grown)
-            return vg_base__fail(VG_ERR_MEMORY, "%s: no memory for %zu names", folder, room);
+            return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for %zu names", folder, room);
         list->items = grown, list->room = room;
     }
     if (!(list->items[list->count] = strdup(name)))
-        return vg_base__fail(VG_ERR_MEMORY, "%s: no memory for its names", folder);
+        return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its names", folder);
     list->count++;
     return VG_OK;
 }
 
-/* A file, or a link that leads nowhere, which is reported when it cannot be read. */
+/* A file, or a broken link, which is reported when it is read. */
 static bool is_readable_name(const char *path) { return vg_data__is_file(path) || access(path, F_OK) != 0; }
 
-/* Entries of a folder that are sub-folders, or files that end like images, sorted; hidden ones left out. With `most` >
- * 0 at most that many. */
+/* Entries of a folder that are sub-folders, or files that end like images, sorted, without hidden ones. With `most`
+ * > 0 at most that many. */
 static vg_status entries(names *out, const char *folder, bool images, size_t most) {
     *out = (names){0};
     DIR *directory = opendir(folder);
@@ -169,7 +169,7 @@ static void leave_out(vg_image_list *list, vg_image_leftover kind, const char *p
     *first = strdup(path); /* without memory the line names no file */
 }
 
-/* Counts what a folder of images, or (`classes`) of the folders of classes, holds beside what is read. */
+/* Counts the entries of a folder of images, or (`classes`) of the folders of classes, that are not read. */
 static vg_status count_left_out(vg_image_list *list, const char *folder, bool classes) {
     DIR *directory = opendir(folder);
     if (!directory)

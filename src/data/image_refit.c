@@ -1,4 +1,4 @@
-/* image_refit.c - images of a set in another size or number of channels, and copies of some of its images. */
+/* image_refit.c - converts the images of a set to another size or number of channels, and copies some of its images. */
 #include <string.h>
 
 #include "data/dataset.h"

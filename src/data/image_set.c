@@ -1,4 +1,4 @@
-/* image_set.c - a set of image files: what shape they have together, decoding them at once or as they are needed.
+/* image_set.c - a set of image files: their common shape, and decoding them at once or when they are needed.
  *
  * 1. Where size or channels are not settled by the options, the header of every file is read.
  * 2. Images that take less than half of the memory are decoded, each by whichever thread is free, to its own place.
@@ -37,7 +37,7 @@ vg_status vg_image_set__target(vg_image_target *out, const vg_dataset_options *o
     return VG_OK;
 }
 
-/* The size that every image gets, where the target settles it. */
+/* The size of every image, where the target determines it. */
 static bool settled(const vg_image_target *target, size_t *height, size_t *width) {
     const size_t *size = target->crop[0] ? target->crop : target->resize;
     *height = size[0];
@@ -52,11 +52,11 @@ typedef struct image_work {
     const vg_dataset_options *options;
     vg_image_target target;
     size_t height, width;
-    vg_image_header *headers;  /* of the survey: one a file; NULL: there was none */
+    vg_image_header *headers;  /* of the survey: one per file; NULL: none was made */
     char **problems;           /* of skip_corrupt: why a file is left out, or NULL */
     vg_image_scratch *scratch; /* one per worker */
-    uint8_t *pixels;           /* count * C * H * W: decode to; NULL: to `spare` */
-    uint8_t **spare;           /* one image a worker */
+    uint8_t *pixels;           /* count * C * H * W: decoded images; NULL: decode to `spare` */
+    uint8_t **spare;           /* one image per worker */
     vg_pool *pool;
 } image_work;
 
@@ -101,7 +101,7 @@ static vg_status judge(image_work *work, size_t index, vg_status status) {
         return status;
     }
     work->problems[index] = strdup(vg_error_message());
-    return work->problems[index] ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the names of skipped files");
+    return work->problems[index] ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the names of skipped files");
 }
 
 static vg_status survey_one(void *context, size_t index, unsigned worker) {
@@ -123,7 +123,7 @@ static vg_status decode_one(void *context, size_t index, unsigned worker) {
                                 &work->scratch[worker]));
 }
 
-/* Channels and size of the set from all headers. */
+/* Determines channels and size of the set from all headers. */
 static vg_status settle_shape(image_work *work) {
     bool sized = settled(&work->target, &work->height, &work->width), colour = false;
     const char *first = NULL;
@@ -205,7 +205,7 @@ static vg_status note_skipped(vg_dataset *set, image_work *work) {
     return VG_OK;
 }
 
-/* Names, labels and pixels of the files that are used, moved together. */
+/* Moves names, labels and pixels of the files that are used to the front. */
 static vg_status take_entries(vg_dataset *set, image_work *work) {
     vg_image_list *list = work->list;
     size_t image = vg_dataset__image(set), kept = 0;
@@ -232,7 +232,7 @@ static vg_status take_entries(vg_dataset *set, image_work *work) {
     return vg_dataset__name_classes(set, (const char *const *)list->classes, list->class_count);
 }
 
-/* What the folders hold beside the images. */
+/* Notes the entries of the folders that are not read. */
 static vg_status note_left_out(vg_dataset *set, const vg_image_list *list) {
     char line[600];
     for (int kind = 0; kind < VG_LEFT_KINDS; kind++) {

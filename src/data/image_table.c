@@ -1,6 +1,6 @@
-/* image_table.c - a CSV or TSV that names image files, their labels and, if it likes, their splits.
+/* image_table.c - a CSV or TSV that names image files, their labels and, optionally, their splits.
  *
- *     file,label,split          names of the columns, in any order; further columns are left alone
+ *     file,label,split          names of the columns, in any order; further columns are ignored
  *     photos/1.jpg,cat,train    file (or path, image, filename): relative to the folder of the table
  *     "photos/2, b.jpg",dog,val label (or class): any text; split: train, val (valid, validation) or test
  *
@@ -36,7 +36,7 @@ bool vg_image_list__is_table(const char *path) {
     return length > 4 && (strcasecmp(path + length - 4, ".csv") == 0 || strcasecmp(path + length - 4, ".tsv") == 0);
 }
 
-/* Takes one field to text[*used]; leaves `at` behind its separator. *more: another field of the record follows. */
+/* Reads one field to text[*used] and moves `at` past its separator. *more: another field of the record follows. */
 static vg_status take_field(table *t, size_t *used, bool *more) {
     bool quoted = t->at < t->end && *t->at == '"';
     t->at += quoted;
@@ -141,7 +141,7 @@ static vg_status split_of(split *out, const table *t) {
                          text);
 }
 
-/* Adds the record just read. The split is in `held` until the part is chosen. */
+/* Adds the current record. `held` holds the split until the part is chosen. */
 static vg_status take_entry(vg_image_list *list, const table *t) {
     char path[PATH];
     split where = SPLIT_TRAIN;
@@ -169,7 +169,7 @@ static int by_path(const void *a, const void *b) {
     return order ? order : x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* A file that is in two splits, or with two labels, would make figures that mean nothing. */
+/* A file in two splits, or with two labels, would make the figures meaningless. */
 static vg_status check_repeats(const vg_image_list *list, const char *path) {
     const vg_image_entry **order;
     vg_status status = VG_OK;
@@ -189,7 +189,7 @@ static vg_status check_repeats(const vg_image_list *list, const char *path) {
     return status;
 }
 
-/* Leaves the entries of the part in the list. */
+/* Keeps the entries of the part in the list. */
 static vg_status choose_part(vg_image_list *list, const char *path, vg_part part, bool one_part) {
     size_t count[3] = {0}, kept = 0;
     for (size_t i = 0; i < list->count; i++)

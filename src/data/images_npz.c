@@ -1,4 +1,4 @@
-/* images_npz.c - images and labels as NumPy arrays, for one's own sets and for SVHN.
+/* images_npz.c - images and labels as NumPy arrays, for users' own sets and for SVHN.
  *
  *     one part     images, labels
  *     two parts    train_images, train_labels, test_images, test_labels     or     x_train, y_train, x_test, y_test
@@ -176,7 +176,7 @@ static vg_status read_texts(text_array *out, vg_source *source, const char *name
 
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Labels that are texts: their different values, sorted by bytes, are the classes. */
+/* Numbers labels that are texts: their distinct values, sorted by bytes, are the classes. */
 static vg_status number_texts(vg_dataset *set, const text_array *labels, const char *path) {
     const char **names;
     size_t classes = 0;
@@ -199,7 +199,7 @@ static vg_status number_texts(vg_dataset *set, const text_array *labels, const c
     return status;
 }
 
-/* Names for labels that are numbers, where the file has as many as there are classes, or more. */
+/* Takes names for labels that are numbers, where the file has at least as many as there are classes. */
 static vg_status take_names(vg_dataset *set, const text_array *names, const char *path) {
     if (names->count < set->classes)
         return vg_base__fail(VG_ERR_DATA, "%s: 'classes' names %zu classes, but the labels reach %zu", path,
@@ -216,7 +216,7 @@ static vg_status read_text_labels(vg_dataset *set, const text_array *texts, vg_s
     if (texts->items)
         return number_texts(set, texts, path);
     size_t index;
-    return vg_source__find(source, name, &index); /* says why it cannot be read */
+    return vg_source__find(source, name, &index); /* fails with the reason */
 }
 
 static vg_status name_numbers(vg_dataset *set, vg_source *source, const char *path) {
@@ -228,14 +228,15 @@ static vg_status name_numbers(vg_dataset *set, vg_source *source, const char *pa
     return status;
 }
 
-/* What the file holds of one part. */
+/* The arrays of one part. */
 typedef struct part_arrays {
     size_t images, labels; /* indices of arrays */
     vg_array_info images_info, labels_info;
     const char *labels_name;
     shape shape;
     bool has_numbers; /* labels are numbers */
-    bool has_unread;  /* labels are there but cannot be read (texts, until `texts` holds them; pickled objects) */
+    bool
+        has_unread; /* the file has labels but they cannot be read (texts, until `texts` holds them; pickled objects) */
     text_array texts; /* labels that are texts */
 } part_arrays;
 

@@ -36,9 +36,10 @@ static void saturation(float *planar, size_t pixels, float factor) {
     }
 }
 
-/* One block of pixels: hue in sixths of a turn from the largest channel, turned, and back without leaving V and the
- * range: channel = V - range clamp(min(k, 4 - k), 0, 1), k = (n + 6 H) mod 6 with n = 5, 3, 1 for red, green, blue. The
- * same function as torchvision's six sectors, free of branches; the fixed block lets compilers use vectors. */
+/* One block of pixels: hue in sixths of a turn from the largest channel, rotated, and converted back with the same V
+ * and range: channel = V - range clamp(min(k, 4 - k), 0, 1), k = (n + 6 H) mod 6 with n = 5, 3, 1 for red, green,
+ * blue. The same function as torchvision's six sectors without branches; the fixed block lets compilers vectorise
+ * it. */
 enum { BLOCK = 16 };
 
 static inline float channel(float high, float range, float turned, float n) {

@@ -1,8 +1,8 @@
 /* jpeg_image.c - JPEG files by libjpeg-turbo.
  *
  * libjpeg reports errors by a function that must not return; here it jumps back to the caller, so that the process
- * lives on. Warnings about the data (it ends early, a code is not in the table) are errors too: libjpeg would fill the
- * rest of the picture with grey. Memory is limited by the size of the picture, work by a limit on the scans of a
+ * continues. Warnings about the data (it ends early, a code is not in the table) are errors too: libjpeg would fill
+ * the rest of the picture with grey. Memory is limited by the size of the picture, work by a limit on the scans of a
  * progressive file. CMYK is converted as Pillow does. */
 #include "data/image_file.h"
 
@@ -35,7 +35,7 @@ static void leave(j_common_ptr jpeg) {
     longjmp(d->failed, 1);
 }
 
-/* level -1: a warning about the data. Some do no harm to the picture. */
+/* level -1: a warning about the data. Some of them do not affect the picture. */
 static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
     if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM && code != JWRN_JFIF_MAJOR)
@@ -52,7 +52,7 @@ static void count_scans(j_common_ptr jpeg) {
     }
 }
 
-/* After it, on failure too, jpeg_destroy_decompress is due. Jumps on failure. */
+/* Must be followed by jpeg_destroy_decompress, also on failure. Jumps on failure. */
 static void begin(decoder *d, const vg_image_bytes *file) {
     d->jpeg.err = jpeg_std_error(&d->errors);
     d->errors.error_exit = leave;
@@ -80,7 +80,7 @@ static unsigned orientation_of(const struct jpeg_decompress_struct *jpeg) {
     return 1;
 }
 
-/* The decoder is the caller's, so that what is in it is defined after a jump. */
+/* The decoder belongs to the caller, so that its content is defined after a jump. */
 static vg_status read_header(decoder *d, vg_image_header *out, const vg_image_bytes *file) {
     if (setjmp(d->failed))
         return failure(d, file);
@@ -103,7 +103,7 @@ static uint8_t product(unsigned x, unsigned y) {
     return (uint8_t)((p + (p >> 8)) >> 8);
 }
 
-/* A row of CMYK in place to RGB. Adobe's programs store it inverted and mark the file. */
+/* Converts a row of CMYK to RGB in place. Adobe's programs store it inverted and mark the file. */
 static void to_rgb(uint8_t *out, const uint8_t *row, size_t width, bool inverted) {
     for (size_t x = 0; x < width; x++) {
         unsigned white = inverted ? row[4 * x + 3] : 255u - row[4 * x + 3];

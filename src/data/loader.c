@@ -80,7 +80,7 @@ static void set_order(vg_loader *loader, uint64_t epoch) {
     loader->order_known = true;
 }
 
-/* Hands the next ticket to a worker; its slot is free. Under the lock. */
+/* Gives the next ticket, whose slot is free, to a worker. The lock must be held. */
 static slot *take_ticket(vg_loader *loader) {
     slot *s = &loader->slots[loader->next_slot];
     set_order(loader, loader->next_epoch);
@@ -104,7 +104,7 @@ static void fill_slot(slot *s, const vg_sample_plan *plan, vg_sample_scratch *sc
         s->status = vg_sample__make(s->images + i * image, scratch, plan, s->epoch, s->indices[i]);
         s->labels[i] = set->labels ? set->labels[s->indices[i]] : -1;
     }
-    if (s->status != VG_OK) { /* the message is this thread's: the caller gets a copy */
+    if (s->status != VG_OK) { /* the message belongs to this thread: the caller gets a copy */
         free(s->message);
         s->message = strdup(vg_error_message());
     }
@@ -204,7 +204,7 @@ vg_status vg_loader__new(vg_loader **out, const vg_dataset *set, const size_t *i
     bool decodes = !set->pixels.any;
     unsigned most = decodes ? 16 : 4; /* decoding is most of the work, and batches of large images are large */
     loader->worker_count = o.threads ? o.threads : cores < most ? cores : most;
-    /* One slot more than are prepared ahead: the one in the caller's hands. */
+    /* One slot more than are prepared ahead: the one that the caller reads. */
     loader->slot_count = 1 + (o.prefetch ? o.prefetch : (decodes ? 1 : 2) * (size_t)loader->worker_count);
     vg_sample__plan(&loader->plan, set, &o.augment, &o.statistics, o.layout, o.seed);
     size_t image = vg_dataset__image(set);
@@ -294,8 +294,8 @@ vg_status vg_loader__draws(const vg_loader *loader, uint64_t epoch, vg_sample_dr
     return VG_OK;
 }
 
-/* Gives back the slot the caller was reading. Under the lock. */
-static void let_go(vg_loader *loader) {
+/* Releases the slot that the caller was reading. The lock must be held. */
+static void release_slot(vg_loader *loader) {
     if (!loader->held)
         return;
     loader->slots[(loader->caller_slot + loader->slot_count - 1) % loader->slot_count].state = SLOT_FREE;
@@ -305,7 +305,7 @@ static void let_go(vg_loader *loader) {
 
 vg_status vg_loader__next(vg_loader *loader, vg_batch *batch) {
     pthread_mutex_lock(&loader->lock);
-    let_go(loader);
+    release_slot(loader);
     slot *s = &loader->slots[loader->caller_slot];
     while (s->state != SLOT_READY)
         pthread_cond_wait(&loader->ready, &loader->lock);
@@ -325,7 +325,7 @@ vg_status vg_loader__seek(vg_loader *loader, uint64_t epoch, size_t step) {
         step = 0, epoch++;
     pthread_mutex_lock(&loader->lock);
     loader->held = false;
-    /* Nothing new is begun while a slot is being filled: every other slot looks taken. */
+    /* No slot is taken while another is being filled: every other slot is marked as taken. */
     for (size_t i = 0; i < loader->slot_count; i++)
         if (loader->slots[i].state == SLOT_FREE)
             loader->slots[i].state = SLOT_READY;

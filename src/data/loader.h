@@ -5,7 +5,7 @@
  *     vg_loader__new(&loader, set, fit, fit_count, &options);
  *     for (;;) vg_loader__next(loader, &batch);                       // epoch after epoch, without end
  *
- * A loader serves one caller at a time, whatever its own threads do. */
+ * A loader serves one caller at a time. */
 #ifndef VG_LOADER_H
 #define VG_LOADER_H
 
@@ -21,7 +21,7 @@
 /* Settings of the augmentation; zeros are off. Applied in this order: crop, flip, jitter, normalisation, erasing. Every
  * draw depends on (seed, epoch, index of the sample) alone. The values in brackets are usual for 32x32 images. */
 typedef struct vg_augment {
-    unsigned crop_pad; /* pixels of reflection padding, before the original size is cut at a random place [4] */
+    unsigned crop_pad; /* pixels of reflection padding, before the original size is cropped at a random position [4] */
     double flip;       /* probability of a left-right flip [0.5] */
     double erase;      /* probability of random erasing: area 2..33 %, aspect 0.3..3.3, set to the mean [0.5] */
     /* Strengths of the colour jitter [0.2, 0.2, 0.2, 0.1]; pixels must lie in 0..1. */
@@ -33,7 +33,7 @@ typedef struct vg_augment {
 /* --- batches ------------------------------------------------------------------------------------------------------ */
 typedef struct vg_loader_options {
     size_t struct_size; /* set by VG_LOADER_OPTIONS_INIT; a smaller one, of an older header, is accepted */
-    size_t batch;       /* samples a batch; the last of an epoch may be smaller */
+    size_t batch;       /* samples per batch; the last of an epoch may be smaller */
     int shuffle;        /* a new order every epoch, from (seed, epoch); else the order of the indices */
     int drop_last;      /* leave out an incomplete last batch */
     uint64_t seed;
@@ -43,8 +43,8 @@ typedef struct vg_loader_options {
     unsigned threads;         /* workers that prepare batches; 0: one per core, at most 4 (16 for images that are not
                                  in memory). They change no content */
     unsigned prefetch;        /* batches prepared ahead; 0: 2 per worker (1 for images that are not in memory) */
-    /* An epoch is as many samples as there are, drawn with replacement from (seed, epoch): classes equally often, the
-     * samples of a class equally often. Stands in place of shuffle. */
+    /* An epoch has as many samples as the set, drawn with replacement from (seed, epoch): classes equally often, the
+     * samples of a class equally often. Replaces shuffle. */
     int balance;
 } vg_loader_options;
 #define VG_LOADER_OPTIONS_INIT                                                                                         \
@@ -61,21 +61,21 @@ typedef struct vg_batch {
 } vg_batch;
 
 typedef struct vg_loader vg_loader;
-/* *out is the caller's. `set` is borrowed for the life of the loader; `indices` (NULL: all of the set) and the options
- * (NULL: the defaults) are copied. The workers start at once, at epoch 0, step 0. */
+/* *out is owned by the caller. `set` is borrowed until vg_loader__free; `indices` (NULL: all of the set) and the
+ * options (NULL: the defaults) are copied. The workers start at once, at epoch 0, step 0. */
 vg_status vg_loader__new(vg_loader **out, const vg_dataset *set, const size_t *indices, size_t count,
                          const vg_loader_options *options);
 void vg_loader__free(vg_loader *loader);          /* NULL is accepted */
-size_t vg_loader__steps(const vg_loader *loader); /* batches an epoch */
+size_t vg_loader__steps(const vg_loader *loader); /* batches per epoch */
 /* Gives the next batch, waiting until it is ready. The last batch of an epoch is followed by the first of the next. */
 vg_status vg_loader__next(vg_loader *loader, vg_batch *batch);
-/* Makes (epoch, step) the next batch, so that a resumed run continues where it stopped. step = vg_loader__steps stands
- * for the first of the next epoch; VG_ERR_ARGUMENT beyond. */
+/* Makes (epoch, step) the next batch, so that a resumed run continues where it stopped. step = vg_loader__steps
+ * means the first of the next epoch; VG_ERR_ARGUMENT beyond. */
 vg_status vg_loader__seek(vg_loader *loader, uint64_t epoch, size_t step);
 
-/* Writes the draws of an epoch in the order of its batches, as many as vg_loader__new was given samples. Leaves the
- * loader's position alone and may run beside next and seek. VG_ERR_ARGUMENT for images larger than 32767 pixels a side.
- */
+/* Writes the draws of an epoch in the order of its batches, as many as vg_loader__new was given samples. Does not
+ * change the loader's position, and may run concurrently with next and seek. VG_ERR_ARGUMENT for images of more than
+ * 32767 pixels on a side. */
 vg_status vg_loader__draws(const vg_loader *loader, uint64_t epoch, vg_sample_draw *samples);
 
 #endif

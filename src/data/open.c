@@ -1,7 +1,7 @@
-/* open.c - a data set by its name, or by the path of a file or folder of one's own.
+/* open.c - opens a data set by its name, or by the path of a user's own file or folder.
  *
- * By name: every file of the part asked for is found, checked and read. By path: the kind is recognised by the file's
- * extension and first bytes, or from the files a folder holds; nothing is compared with published checksums. */
+ * By name: every file of the part asked for is found, checked and read. By path: the kind is recognised by the
+ * file's extension and first bytes, or from the files a folder holds; nothing is compared with published checksums. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static vg_status missing(const vg_data_entry *entry, const vg_data_file *file, c
                          entry->name, file->name, entry->name, text, entry->name);
 }
 
-/* Paths of the part's files, all found and none wrong; *verified if every checksum agreed. */
+/* Finds the part's files, all present and none wrong; *verified if every checksum agreed. */
 static vg_status locate(vg_data_found *found, size_t *count, bool *verified, const vg_data_entry *entry, vg_part part,
                         const char *folder) {
     *count = 0;

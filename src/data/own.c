@@ -1,4 +1,4 @@
-/* own.c - data sets of one's own, by path: a file recognised by its extension and first bytes, a folder by the files it
+/* own.c - users' own data sets, by path: a file recognised by its extension and first bytes, a folder by the files it
  * holds.
  *
  *     folder with train.npz, test.npz                                  the .npz of each part
@@ -152,7 +152,7 @@ static vg_status read_images(vg_dataset **out, const char *folder, vg_image_fold
     return status;
 }
 
-/* FOLDER/train or FOLDER/test; validation images beside train belong to it. */
+/* FOLDER/train or FOLDER/test; validation images beside train are read with it. */
 static vg_status read_image_part(vg_dataset **out, bool *found, const char *folder, bool test,
                                  const vg_dataset_options *options) {
     static const char *const names[] = {"val", "valid", "validation"};
@@ -167,7 +167,7 @@ static vg_status read_image_part(vg_dataset **out, bool *found, const char *fold
     return *found ? read_images(out, path, kind, has_held ? held : NULL, options) : VG_OK;
 }
 
-/* Files of one part in a folder of two. *found says whether there was anything. */
+/* Reads the files of one part from a folder of two. *found is false where it has none. */
 static vg_status read_folder_part(vg_dataset **out, bool *found, const char *folder, bool test,
                                   const vg_dataset_options *options) {
     static const char *const idx[2][4] = {
@@ -207,7 +207,7 @@ static vg_status read_folder(vg_dataset **out, const char *folder, vg_part part,
     if (kind != VG_FOLDER_NONE) {
         char path[PATH];
         if (has_folder(path, folder, "train") || has_folder(path, folder, "test"))
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: has no folder '%s' with one folder of images a class", folder,
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: has no folder '%s' with one folder of images per class", folder,
                                  part == VG_PART_TRAIN ? "train" : "test");
         VG_TRY(one_part(folder, part));
         return read_images(out, folder, kind, NULL, options);

@@ -1,9 +1,9 @@
-/* places.c - where data sets are looked for, and whether a file found is the one that was published.
+/* places.c - the places that are searched for data sets, and whether a file found is the published one.
  *
  * Places, in order: the folder asked for, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data
- * installed with the program (beside its executable, then where it was configured to go), ./data, /usr/share/datasets
- * (Debian's data packages). A set is in PLACE/NAME, or in a folder named as in its archive or as torchvision
- * names it; in the folder asked for also directly. */
+ * installed with the program (beside its executable, then in the configured folder), ./data, /usr/share/datasets
+ * (Debian's data packages). A set is in PLACE/NAME, or in a folder named as in its archive or by torchvision; in the
+ * folder asked for also directly. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ static void wrong_size(vg_data_found *out, const char *what, uint64_t found, uin
           (unsigned long long)expected, what, (unsigned long long)found);
 }
 
-/* Accepts a gzip file that is not the published one byte for byte if its content is the same. */
+/* Accepts a gzip file that differs from the published one if its content is the same. */
 static vg_status verify_unpacked(vg_data_found *out, const char *path, const vg_data_file *file) {
     char text[VG_DIGEST_TEXT];
     uint64_t size;
@@ -245,10 +245,10 @@ static vg_status look_in_place(vg_data_found *out, const char *place, const char
 }
 
 /* Looks at files directly in the folder that was asked for. Many sets use the same file names, so only files whose
- * checksum agrees count, and .npz files, which have none. What was wrong with others is reported if the set is found
- * nowhere else. */
-static vg_status look_bare(vg_data_found *out, vg_data_found *unverified, const char *folder,
-                           const vg_data_file *file) {
+ * checksum agrees count, and .npz files, which have none. Problems of other files are reported if the set is not
+ * found in another place. */
+static vg_status look_directly(vg_data_found *out, vg_data_found *unverified, const char *folder,
+                               const vg_data_file *file) {
     VG_TRY(vg_catalogue__probe(out, folder, file, true));
     if (out->state == VG_DATA_WRONG || (out->state == VG_DATA_UNCHECKED && !vg_data__ends_with(out->path, ".npz"))) {
         *unverified = *out;
@@ -273,7 +273,7 @@ vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t fi
     for (size_t p = 0; status == VG_OK && p < count && out->state == VG_DATA_MISSING; p++) {
         status = look_in_place(out, places[p], vg_catalogue__known(entry)->folders, &entry->files[file], verify != 0);
         if (status == VG_OK && p == 0 && folder && *folder && out->state == VG_DATA_MISSING)
-            status = look_bare(out, &unverified, folder, &entry->files[file]);
+            status = look_directly(out, &unverified, folder, &entry->files[file]);
     }
     vg_data_places_free(places, count);
     if (status == VG_OK && out->state == VG_DATA_MISSING && unverified.state == VG_DATA_WRONG)

@@ -19,8 +19,9 @@ static uint8_t clip(int32_t sum) {
 
 static double triangle(double x) { return fabs(x) < 1.0 ? 1.0 - fabs(x) : 0.0; }
 
-/* Weights of results first .. first + count - 1 of `out` that are made of `in` pixels. Returns through *taps how many
- * places each has; bounds[2 i] is the first source pixel of result i, bounds[2 i + 1] its number of weights. */
+/* Computes the weights of results first .. first + count - 1 of `out`, made from `in` pixels. *taps receives the
+ * number of weights allocated for each; bounds[2 i] is the first source pixel of result i, bounds[2 i + 1] its
+ * number of weights. */
 static vg_status prepare(vg_image_scratch *scratch, int axis, size_t in, size_t out, size_t first, size_t count,
                          size_t *taps) {
     double scale = (double)in / (double)out, filter = scale < 1.0 ? 1.0 : scale, inverse = 1.0 / filter;
@@ -58,7 +59,7 @@ static void across(uint8_t *out, const uint8_t *row, size_t count, size_t taps, 
     }
 }
 
-/* One row of results from the rows `from`, `width` bytes each. */
+/* One row of results from `used` rows of `width` bytes. */
 static void down(uint8_t *out, const uint8_t *from, size_t width, const int32_t *weights, size_t used) {
     enum { BLOCK = 256 };
     for (size_t start = 0; start < width; start += BLOCK) {
@@ -79,7 +80,8 @@ static void copy_window(uint8_t *out, const uint8_t *plane, size_t width, const 
         memcpy(out + y * window->width, plane + (window->top + y) * width + window->left, window->width);
 }
 
-/* Rows first .. end - 1 of the plane, resampled across (or cut, where the width stays), into scratch->rows. */
+/* Resamples rows first .. end - 1 of the plane horizontally (or crops them, where the width stays) into
+ * scratch->rows. */
 static vg_status make_rows(const uint8_t *plane, size_t width, const vg_image_window *window, size_t first, size_t end,
                            vg_image_scratch *scratch) {
     size_t taps = 0;

@@ -1,8 +1,7 @@
-/* samples.h - choosing and preparing samples of a data set: reading one's own files, splits, classes of other numbers,
- * other shapes, normalised images. For the modules above data; dataset.h has what stays inside.
+/* samples.h - choosing and preparing samples of a data set: reading users' own files, splits, classes of other
+ * numbers, other shapes, normalised images. For the modules above data; dataset.h is internal to data.
  *
- * Threads: a data set that nobody changes (vg_dataset__map_classes changes it) may be read by several threads at
- * once. */
+ * Threads: a data set may be read by several threads at once while none changes it (vg_dataset__map_classes does). */
 #ifndef VG_SAMPLES_H
 #define VG_SAMPLES_H
 
@@ -26,10 +25,10 @@ typedef struct vg_dataset_images {
     int is_float;          /* float32; else bytes */
     const int32_t *labels; /* n, or NULL */
     size_t n, channels, height, width;
-    size_t classes; /* labels lie in 0 .. classes - 1; 0: as many as the labels say */
+    size_t classes; /* labels lie in 0 .. classes - 1; 0: one more than the largest label */
 } vg_dataset_images;
 #define VG_DATASET_IMAGES_INIT {sizeof(vg_dataset_images), NULL, NULL, 0, NULL, 0, 0, 0, 0, 0}
-/* Makes a set of a copy of the images. *out is the caller's. */
+/* Makes a set of a copy of the images. *out is owned by the caller. */
 vg_status vg_dataset__from_memory(vg_dataset **out, const vg_dataset_images *images);
 
 /* vg_dataset_describe for callers compiled with this library. */
@@ -38,10 +37,10 @@ vg_dataset_info vg_dataset__info(const vg_dataset *set);
 const int32_t *vg_dataset__labels(const vg_dataset *set);
 const void *vg_dataset__pixels(const vg_dataset *set);
 
-/* A seeded, stratified hold-out: round(fraction * n) indices, spread over the classes in proportion, go to *held, the
- * others to *kept, both increasing. They depend on labels, fraction and seed alone. A set that names its validation
- * images itself (a folder "val", a column "split") gives those, whatever the fraction. Both are the caller's, each
- * freed with vg_indices__free. */
+/* A seeded, stratified hold-out: round(fraction * n) indices, spread over the classes in proportion, go to *held,
+ * the others to *kept, both increasing. They depend on labels, fraction and seed alone. A set that names its
+ * validation images itself (a folder "val", a column "split") gives those, whatever the fraction. The caller frees
+ * both with vg_indices__free. */
 vg_status vg_dataset__split(size_t **kept, size_t *kept_count, size_t **held, size_t *held_count, const vg_dataset *set,
                             double fraction, uint64_t seed);
 void vg_indices__free(size_t *indices); /* NULL is accepted */
@@ -56,7 +55,7 @@ vg_status vg_dataset__map_classes(vg_dataset *set, const char *const *names, siz
  * caller's. */
 vg_status vg_dataset__adapt(vg_dataset **out, const vg_dataset *set, size_t channels, size_t height, size_t width);
 /* Copies the images of the given samples (count of them, decoded by `threads` threads where they are not in memory;
- * 0: one per core) to a set in memory of its own, without labels. *out is the caller's. */
+ * 0: one per core) to a new set in memory, without labels. *out is owned by the caller. */
 vg_status vg_dataset__gather(vg_dataset **out, const vg_dataset *set, const size_t *indices, size_t count,
                              unsigned threads);
 /* The first `limit` samples of `count` in a seeded stratified order, increasing: a smaller set with the same

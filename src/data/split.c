@@ -30,7 +30,8 @@ static int by_class(const void *a, const void *b) {
     return x->class < y->class ? -1 : x->class > y->class;
 }
 
-/* How many each class gives so that `total` are taken in all. quotas[classes], sizes already there. */
+/* The number of samples that each class gives so that `total` are taken in all. The sizes in quotas[classes] are
+ * set. */
 static void share_out(quota *quotas, size_t classes, size_t count, size_t total) {
     size_t given = 0;
     for (size_t c = 0; c < classes; c++) {
@@ -160,7 +161,7 @@ void vg_indices__free(size_t *indices) { vg_base__release(indices); }
 /* Separates the test share from the validation part, which may have the same seed. */
 static const uint64_t test_domain = 0x7465737420736861ULL;
 
-/* Moves sample `from` to place `to`, which is not behind it. */
+/* Moves sample `from` to index `to` <= from. */
 static void move_sample(vg_dataset *set, size_t to, size_t from) {
     size_t image = vg_dataset__image(set) * (set->is_float ? sizeof(float) : 1);
     if (set->pixels.any && to != from)
@@ -194,7 +195,7 @@ vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t see
     }
     if (status == VG_OK)
         set->n = left;
-    if (status == VG_OK && test) { /* test images are of no validation part */
+    if (status == VG_OK && test) { /* test images have no validation part */
         vg_base__release(set->held);
         set->held = NULL;
     }
@@ -205,14 +206,14 @@ vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t see
 
 /* --- statistics --- */
 
-/* Bytes: from histograms, exact whatever the order. Images that are not in memory are decoded by threads, each with
- * histograms of its own. */
+/* Bytes: from histograms, exact in any order. Images that are not in memory are decoded by threads, each with its
+ * own histograms. */
 typedef struct byte_counts {
     const vg_dataset *set;
     const size_t *indices;
     uint64_t (*histograms)[VG_MAX_CHANNELS][256]; /* one per worker */
     vg_image_scratch *scratch;
-    uint8_t **images; /* C * H * W a worker, where images are decoded */
+    uint8_t **images; /* C * H * W per worker, where images are decoded */
 } byte_counts;
 
 static vg_status count_image(void *context, size_t i, unsigned worker) {

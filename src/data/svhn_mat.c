@@ -53,7 +53,7 @@ static uint32_t number_at(const uint8_t *p) {
 }
 
 static vg_status truncated(const char *path) {
-    return vg_base__fail(VG_ERR_FORMAT, "%s: truncated: an element ends behind the end of the file", path);
+    return vg_base__fail(VG_ERR_FORMAT, "%s: truncated: an element ends after the end of the file", path);
 }
 
 /* The element at `at` of bytes[size]; padded: inside a matrix. */
@@ -75,7 +75,7 @@ static vg_status take(element *out, const uint8_t *bytes, size_t size, size_t at
     return VG_OK;
 }
 
-/* The matrix inside a deflated element, as bytes with its tag. */
+/* Inflates the matrix in a deflated element; out: its bytes with the tag. */
 static vg_status inflate_matrix(uint8_t **out, size_t *size, const element *deflated, const char *path) {
     uint8_t tag[8];
     z_stream z = {0};
@@ -111,14 +111,14 @@ static vg_status inflate_matrix(uint8_t **out, size_t *size, const element *defl
     return status;
 }
 
-/* The parts of a matrix's data[size]; *letter is its name, where that has one letter, or 0. */
+/* Finds the parts of a matrix in data[size]; *letter is its name if that has one letter, else 0. */
 static vg_status take_parts(variable *out, char *letter, const uint8_t *data, size_t size, const char *path) {
     element flags, dims, name, values;
     VG_TRY(take(&flags, data, size, 0, true, path));
     VG_TRY(take(&dims, data, size, flags.end, true, path));
     VG_TRY(take(&name, data, size, dims.end, true, path));
     *letter = name.size == 1 ? (char)name.data[0] : '\0';
-    if (*letter != 'X' && *letter != 'y') /* of any class: structures have no values here */
+    if (*letter != 'X' && *letter != 'y') /* other variables are ignored, whatever their class */
         return VG_OK;
     VG_TRY(take(&values, data, size, name.end, true, path));
     if (flags.type != UINT32 || flags.size != 8 || dims.type != INT32 || dims.size % 4 || dims.size > 4 * MOST_AXES)
@@ -135,7 +135,7 @@ static vg_status take_parts(variable *out, char *letter, const uint8_t *data, si
     return VG_OK;
 }
 
-/* Reads the variables X and y of a file; others are passed over. What was inflated is the caller's, on failure too. */
+/* Reads the variables X and y of a file and ignores others. The caller owns what was inflated, also on failure. */
 static vg_status read_file(variable *x, variable *y, const vg_mapping *file, const char *path) {
     if (file->size < HEADER || memcmp(file->bytes, "MATLAB", 6) != 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: not a MATLAB file", path);
@@ -194,14 +194,14 @@ static size_t width_of(uint32_t type) {
     }
 }
 
-/* The i-th label, whatever number type holds it; -1 when it is none of 0..10. */
+/* Label i, of any number type; -1 when it is outside 0..10. */
 static int label_at(const variable *y, size_t i) {
     const uint8_t *p = y->values + i * width_of(y->type);
     double value = -1.0;
     float single;
     switch (y->type) {
     case INT8:
-    case UINT8: value = p[0]; break; /* a negative byte is above 10 */
+    case UINT8: value = p[0]; break; /* a negative byte reads as above 10 */
     case UINT16: value = p[0] | p[1] << 8; break;
     case INT32: value = (double)(int32_t)number_at(p); break;
     case SINGLE:

@@ -1,4 +1,4 @@
-/* tarball.c - takes chosen regular files out of a tar archive (ustar, and GNU's and pax's as far as plain files need).
+/* tarball.c - extracts chosen regular files from a tar archive (ustar, and plain files of the GNU and pax formats).
  *
  *     512-byte header   offset   0  name[100]
  *                              124  size[12], octal
@@ -16,7 +16,7 @@
 
 enum { BLOCK = 512 };
 
-/* An octal field; false if it is none. */
+/* Reads an octal field; false if it is not one. */
 static bool octal(uint64_t *out, const char *field, size_t size) {
     size_t i = 0;
     *out = 0;

@@ -1,6 +1,6 @@
 /* webp_image.c - WebP files by libwebp. Always colour. The orientation is in a chunk EXIF of the container: "RIFF",
- * size, "WEBP", then chunks of four letters, size (32 bits, little-endian) and data, padded to even sizes. Animations
- * are refused: which of their pictures is meant is not known. */
+ * size, "WEBP", then chunks of four letters, size (32 bits, little-endian) and data, padded to even sizes.
+ * Animations are refused, because they hold several pictures. */
 #include <string.h>
 
 #include "data/image_file.h"
@@ -20,7 +20,8 @@ static unsigned orientation_of(const vg_image_bytes *file) {
         if (length > file->size - at - 8)
             return 1;
         if (memcmp(chunk, "EXIF", 4) == 0) {
-            bool named = length > 6 && memcmp(data, "Exif\0\0", 6) == 0; /* some writers keep JPEG's introduction */
+            bool named =
+                length > 6 && memcmp(data, "Exif\0\0", 6) == 0; /* some writers keep the prefix that JPEG uses */
             return vg_exif__orientation(named ? data + 6 : data, named ? length - 6 : length);
         }
         at += 8 + length + (length & 1);
@@ -50,7 +51,7 @@ static vg_status header(vg_image_header *out, const vg_image_bytes *file) {
     return VG_OK;
 }
 
-/* Lays RGBA on black. */
+/* Composites RGBA on black. */
 static void drop_alpha(uint8_t *packed, const uint8_t *rgba, size_t pixels) {
     for (size_t p = 0; p < pixels; p++)
         for (size_t c = 0; c < 3; c++)

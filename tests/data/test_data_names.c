@@ -60,7 +60,7 @@ static void foreign_class_is_refused_by_name(void **state) {
     static const int32_t both[] = {0, 1, 1}, only_bird[] = {0, 0, 0};
     vg_dataset *set = set_of(both, 3, 2, names);
     assert_int_equal(vg_dataset__map_classes(set, animals, 4), VG_ERR_DATA);
-    expect_text("'fox' is not known there; known are bird, cat, dog, emu");
+    expect_text("'fox' is none of the known classes: bird, cat, dog, emu");
     assert_int_equal(vg_dataset__info(set).classes, 2); /* as it was */
     assert_string_equal(vg_dataset__info(set).class_names[1], "fox");
     vg_dataset_free(set);

@@ -415,7 +415,7 @@ static void streamed_as_in_memory(void **state) {
     FAILS(vg_loader__next(loader, &batch), VG_ERR_FORMAT, "streamed/bee/a.jpg: starts with");
     vg_loader__free(loader);
     FAILS(vg_dataset__fill(x, streamed, indices, 3, &a, VG_LAYOUT_NCHW), VG_ERR_FORMAT, "bee/a.jpg");
-    FAILS(vg_dataset__adapt(&some, streamed, 3, 32, 32), VG_ERR_DATA, "resize and channels decode them so");
+    FAILS(vg_dataset__adapt(&some, streamed, 3, 32, 32), VG_ERR_DATA, "set resize and channels");
     vg_dataset_free(all);
     vg_dataset_free(streamed);
 }
