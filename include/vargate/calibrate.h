@@ -19,7 +19,7 @@
  *
  * Results are the same to the bit at any thread count. Every logit must be finite: NaN and infinities of either sign
  * are refused, naming (n, m); a class to be ruled out is written as a large negative number. Logits are read and
- * converted block by block; sums are float64 whatever the input. docs/calibration.md tells what is computed and what
+ * converted block by block; sums are float64 whatever the input. docs/calibration.md says what is computed and what
  * it costs. */
 #ifndef VARGATE_CALIBRATE_H
 #define VARGATE_CALIBRATE_H
@@ -61,7 +61,7 @@ typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
     vg_solver solver;
     int shared; /* 0: one temperature a member; 1: one for all */
-    /* both solvers look in here; a minimiser outside is answered with the end, flagged */
+    /* the range that both solvers search; where the minimiser lies outside, the answer is the end, flagged */
     double t_min, t_max;
     double tolerance;     /* newton stops when the next step would move log T by less than this */
     unsigned max_sweeps;  /* newton: most evaluations of the full data, 2 .. 1000 */
@@ -125,8 +125,9 @@ typedef struct vg_calibration_metrics {
     double accuracy, member_accuracy;
 } vg_calibration_metrics;
 
-/* A method as an alternative to the predictions as they are: its NLL and ECE on samples that it was not fitted to, the
- * change of the NLL with its 95 % interval, the p-value of no change by a paired test, and Holm's over candidates. */
+/* A method compared with the uncalibrated predictions: its NLL and ECE on samples that it was not fitted to, the
+ * change of the NLL with its 95 % interval, the p-value of no change by a paired test, and Holm's correction over
+ * candidates. */
 enum { VG_CALIBRATION_CANDIDATES = 4, VG_CALIBRATION_ADVICE = 480 };
 typedef struct vg_calibration_candidate {
     char name[16];
@@ -167,8 +168,8 @@ typedef struct vg_calibration {
     vg_calibration_metrics before, after; /* at T = 1, at `temperatures` */
     double t_min, t_max;                  /* the range */
     size_t at_min, at_max, flat;          /* temperatures with these flags */
-    /* Every sample at temperatures that were fitted without it (newton, on the other folds): what to expect of new
-     * data. NaN with folds 0, or fewer than 10 samples a fold. To be compared with `before`. */
+    /* Every sample at temperatures that were fitted without it (newton, on the other folds): the figures to expect
+     * on new data, to be compared with `before`. NaN with folds 0, or fewer than 10 samples in a fold. */
     vg_calibration_metrics held_out;
     double held_out_nll_error; /* standard error of held_out.nll - before.nll, from the samples' own differences */
     unsigned folds;
@@ -180,7 +181,7 @@ typedef struct vg_calibration {
     vg_map_fit *map_fits;    /* count; NULL without a map */
     double nll_change[2];    /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
     double ece_change[2];    /* the same of the ECE, for which the sign of each bin's gap is taken as known */
-    char *text;              /* what was found, a few lines for people, each with its newline */
+    char *text;              /* a summary of a few lines for a reader, each with its newline */
     double *sample_nll[2];   /* samples: each one's NLL before, and held out; NULL without held-out figures */
     /* With options.compare: the candidates, which of them the data support ("none": keep the predictions as they are;
      * "unknown": too few samples), and why, in one sentence. */
@@ -191,21 +192,21 @@ typedef struct vg_calibration {
 } vg_calibration;
 
 /* Fits temperatures, or the maps of options->method, to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options
- * NULL: the defaults. VG_ERR_DATA names the first logit that is not finite or label out of range, and a class without
- * samples where the method needs one; a temperature whose minimiser lies outside the range is no error but a flag.
- * Methods other than temperature, and `mean`, keep the predictions in memory as doubles. Several threads may call it at
- * once. */
+ * NULL: the defaults. VG_ERR_DATA names the first logit that is not finite or label out of range, and a class
+ * without samples where the method needs one. A temperature whose minimiser lies outside the range is flagged, not
+ * an error. Methods other than temperature, and `mean`, keep the predictions in memory as doubles. *out is owned by
+ * the caller, freed with vg_calibration_free. Several threads may call it at once. */
 VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
                               const vg_calibrate_options *options);
 /* Frees the result and its arrays. NULL is accepted. */
 VG_API void vg_calibration_free(vg_calibration *calibration);
 
-/* A source of logits that need not fit in memory: asked for samples first .. first + rows - 1, in increasing order,
- * once a sweep, it gives a view of them (rows, M, C) that lasts until the next call. Always called from the thread that
- * called vg_calibrate_blocks. A status other than VG_OK ends the fit and is handed on. */
+/* A source of logits that need not fit in memory. It is asked for samples first .. first + rows - 1, in increasing
+ * order, once per sweep, and gives a view of them (rows, M, C) that is valid until the next call. Always called from
+ * the thread that called vg_calibrate_blocks. A status other than VG_OK ends the fit, which returns it. */
 typedef vg_status (*vg_logits_block_fn)(void *context, size_t first, size_t rows, vg_predictions *view);
-/* vg_calibrate for such a source of n samples: the same result to the bit, the same errors, and *out is the caller's.
- * `labels` has n values. Several threads may call it at once with sources of their own. */
+/* vg_calibrate for such a source of n samples: the same result to the bit and the same errors; *out is owned by the
+ * caller. `labels` has n values. Several threads may call it at once, each with its own source. */
 VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n,
                                      size_t m, size_t c, const int64_t *labels, const vg_calibrate_options *options);
 
@@ -234,7 +235,7 @@ typedef struct vg_k_figures {
     double nll, ece, accuracy;
 } vg_k_figures;
 
-/* One fit: the solver's end and what the ks do. */
+/* One fit: how the solver ended, and the figures at its ks. */
 typedef struct vg_k_solution {
     vg_k_figures after;    /* on the samples it was fitted to */
     vg_k_figures held_out; /* every sample at ks that were fitted without it; NaN with folds 0 */
@@ -258,7 +259,7 @@ typedef struct vg_k_fit {
     vg_k_solution by_class, one;
     double k_min, k_max;
     unsigned bins, folds;
-    /* What the held-out likelihood supports: "none", "one" or "class"; and why, one sentence. */
+    /* What the held-out likelihood supports, "none", "one" or "class", and why, in one sentence. */
     const char *supported;
     char text[VG_K_FIT_TEXT];
     char warning[VG_K_FIT_TEXT]; /* a fit that did not converge, or is worse on held-out samples; "": none */

@@ -1,12 +1,12 @@
-/* compare.h - runs and predictions side by side, and the paper's table beside runs of its recipes.
+/* compare.h - comparison of runs and predictions, and of runs of the paper's recipes with its table.
  *
  *     const char *inputs[] = {"runs/a", "runs/b"};
  *     vg_compare_result *result;
  *     if (vg_compare(&result, inputs, 2, NULL, NULL) == VG_OK)
  *         vg_compare_result_save(result, "comparison.md");
  *
- * Threads. Functions here may be called from several threads at once, each with its own options and results; a result
- * may be read by several. */
+ * Threads. Functions here may be called from several threads at once, each with its own options and results; a
+ * result may be read by several. */
 #ifndef VARGATE_COMPARE_H
 #define VARGATE_COMPARE_H
 
@@ -78,11 +78,11 @@ typedef struct vg_sweep_options {
     const char *recipe;          /* as of vg_recipe_find */
     const char *const *settings; /* "key=value", or "key=a,b,c" for a run with each; commas in [] belong to a value */
     size_t setting_count;
-    const char *folder; /* of the runs, made if need be; NULL: runs/NAME-sweep of the recipe */
+    const char *folder; /* folder of the runs, made where it is missing; NULL: runs/NAME-sweep of the recipe */
     const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
     const char *device; /* "auto", "cpu", "cuda"; NULL: auto */
     unsigned threads;   /* of each run on the CPU; 0: the cores divided by jobs */
-    unsigned jobs;      /* runs at once; 0: 1. They have no part in the results */
+    unsigned jobs;      /* runs at once; 0: 1. Results do not depend on it */
     size_t resamples;   /* as of vg_compare_options */
     vg_job job;         /* receives the lines of every run with its name, and finished runs as progress */
 } vg_sweep_options;
@@ -90,7 +90,7 @@ typedef struct vg_sweep_options {
 
 /* Runs the recipe with every combination of the settings (vg_run_recipe), at most VG_COMPARE_MOST, into
  * FOLDER/KEY=VALUE,..., and compares them (vg_compare) with the first; writes FOLDER/comparison.md and .html. All
- * recipes are checked before the first training. Called again, it skips what is finished and goes on with what was
+ * recipes are checked before the first training. Called again, it skips what is finished and continues what was
  * stopped. `*out` is the caller's, freed with vg_compare_result_free. */
 VG_API vg_status vg_sweep(vg_compare_result **out, const vg_sweep_options *options);
 
@@ -101,7 +101,7 @@ typedef struct vg_paper_cell {
     const char *dataset;  /* "mnist", "svhn", "cifar10", "cifar100" */
     const char *ensemble; /* "mcd", "mcd-lle", "lle", "lle-calibrated" */
     const char *recipe;   /* whose run has it: "mnist-mcd", "mnist-lle" */
-    double paper[3];      /* accuracy, F1, ECE as published; an accuracy that is a misprint is read as it must be */
+    double paper[3];      /* accuracy, F1, ECE as published; a misprinted accuracy is given as corrected */
     double ours[3];       /* of the run; NaN where it is not there */
     int there;            /* the run is finished */
     int within;           /* accuracy and ECE are as near as a repetition can be expected to come (docs/training.md) */

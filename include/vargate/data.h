@@ -1,4 +1,4 @@
-/* data.h - labelled images: opening well-known data sets and one's own, and where they are on this machine.
+/* data.h - labelled images: opening well-known data sets and users' own, and where they are on this machine.
  *
  *     vg_dataset *set;
  *     vg_dataset_info info = VG_DATASET_INFO_INIT;
@@ -51,8 +51,8 @@ typedef struct vg_dataset_info {
     const char *const *files;   /* n paths of a set of image files; NULL for other sets */
     const char *const *skipped; /* skipped_count lines "PATH: reason": files that skip_corrupt left out */
     size_t skipped_count;
-    const char *const *notes; /* note_count lines about what looks like a mistake: what a folder holds beside the images
-                                 that are read, labels that are not counted from 0 */
+    /* note_count lines about probable mistakes: entries of a folder that are not read, labels not counted from 0 */
+    const char *const *notes;
     size_t note_count;
 } vg_dataset_info;
 #define VG_DATASET_INFO_INIT                                                                                           \
@@ -75,12 +75,12 @@ typedef struct vg_dataset_options {
 } vg_dataset_options;
 #define VG_DATASET_OPTIONS_INIT {sizeof(vg_dataset_options), NULL, {0, 0}, {0, 0}, 0, 0, -1, 0, 0, 0}
 
-/* Opens a data set by name: an entry of vg_data_catalogue, or "path:FILE_OR_FOLDER", which has no checksums: an .npz,
- * an IDX file of images with its labels file beside it, a CIFAR .bin, an SVHN .mat, a folder that holds such files, one
- * folder of JPEG, PNG or WebP files a class, a flat folder of such files (no labels), or a CSV or TSV that names files,
- * labels and splits. docs/data.md describes each. Sets known by name are searched in the places of vg_data_places.
- * options may be NULL. *out is the caller's. VG_ERR_IO, naming the places that were searched, when the set is not on
- * this machine; VG_ERR_ARGUMENT when one's own set has no such part. */
+/* Opens a data set by name: an entry of vg_data_catalogue, or "path:FILE_OR_FOLDER", which has no checksums: an
+ * .npz, an IDX file of images with its labels file beside it, a CIFAR .bin, an SVHN .mat, a folder that holds such
+ * files, one folder of JPEG, PNG or WebP files per class, a flat folder of such files (no labels), or a CSV or TSV
+ * that names files, labels and splits. docs/data.md describes each. Sets known by name are searched in the places of
+ * vg_data_places. options may be NULL. *out is owned by the caller. VG_ERR_IO, naming the places that were searched,
+ * when the set is not on this machine; VG_ERR_ARGUMENT when a user's own set has no such part. */
 VG_API vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options);
 /* Frees the set and all that was borrowed from it. NULL is accepted. */
 VG_API void vg_dataset_free(vg_dataset *set);
@@ -118,8 +118,8 @@ VG_API const vg_data_entry *vg_data_catalogue(size_t *count);
 VG_API const vg_data_entry *vg_data_find(const char *name, const char **nearest);
 
 /* Lists the folders that are searched, in order: `folder` if given, $VARGATE_DATA, $XDG_DATA_HOME/vargate
- * (~/.local/share/vargate), the data installed with the program, ./data. A set is in PLACE/NAME. *out is the caller's,
- * freed with vg_data_places_free. */
+ * (~/.local/share/vargate), the data installed with the program, ./data, /usr/share/datasets. A set is in
+ * PLACE/NAME. *out is owned by the caller, freed with vg_data_places_free. */
 VG_API vg_status vg_data_places(char ***out, size_t *count, const char *folder);
 /* Frees a list of vg_data_places with its texts. NULL is accepted. */
 VG_API void vg_data_places_free(char **places, size_t count);
@@ -143,7 +143,7 @@ VG_API vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, si
  * read. */
 VG_API vg_status vg_data_here(int here[2], const vg_data_entry *entry, const char *folder);
 
-/* --- described for a person or a program -------------------------------------------------------------------------- */
+/* --- descriptions as JSON and as text ----------------------------------------------------------------------------- */
 /* Data sets as JSON, docs/schema/data.schema.json. name NULL: those of vg_data_catalogue, and which of their parts are
  * here. Else one of them, or "path:FILE_OR_FOLDER": its files with their checksums and, with `statistics` or for a
  * path, shape, mean and deviation. options as in vg_dataset_open. `*out` is freed with vg_free. */

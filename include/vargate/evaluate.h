@@ -1,4 +1,4 @@
-/* evaluate.h - what predictions and their uncertainties are worth: accuracy, calibration, selective prediction, the
+/* evaluate.h - figures of predictions and their uncertainties: accuracy, calibration, selective prediction, the
  * decision rule, thresholds chosen on validation data, out-of-distribution detection. docs/evaluation.md defines
  * every figure.
  *
@@ -91,7 +91,8 @@ typedef struct vg_tally_info {
 /* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
 VG_API vg_status vg_tally_describe(vg_tally_info *out, const vg_tally *tally);
 
-/* A figure and its interval, which contains it; NaN, NaN: none was asked for, or none that holds its level is known. */
+/* A figure and its interval, which contains it. NaN, NaN: no interval was asked for, or no method with the right
+ * coverage is known. */
 typedef struct vg_estimate {
     double value, low, high;
 } vg_estimate;
@@ -132,7 +133,7 @@ typedef struct vg_calibration_check {
 
 enum { VG_MAX_OPERATING_POINTS = 8 }; /* coverages, and risks, to report */
 
-/* What one measure is worth for telling errors from correct predictions. */
+/* How well one measure separates errors from correct predictions. */
 typedef struct vg_ranking {
     char name[VG_NAME_SIZE];
     vg_estimate aurc, eaurc, augrc; /* lower is better */
@@ -152,10 +153,10 @@ typedef struct vg_auroc_options {
 #define VG_AUROC_OPTIONS_INIT                                                                                          \
     { sizeof(vg_auroc_options), 0.95, 1 }
 
-/* The area under the ROC curve of a measure that shall be large (a certainty: small) for the rows marked positive, ties
- * half, with DeLong's interval on the logit scale; where that has no width (perfect separation), Newcombe's score
- * interval. NaN when all or none are positive. Errors against correct predictions, or OOD (marked) against ID samples.
- */
+/* The area under the ROC curve of a measure that is expected to be large (a certainty: small) for the rows marked
+ * positive, ties half, with DeLong's interval on the logit scale; where that has no width (perfect separation),
+ * Newcombe's score interval. NaN when all or none are positive. Errors against correct predictions, or OOD (marked)
+ * against ID samples. */
 VG_API vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
                           const vg_auroc_options *options);
 
@@ -206,7 +207,7 @@ typedef struct vg_evaluate_options {
     uint64_t seed;
     double confidence; /* of the intervals */
     unsigned threads;  /* 0: one per core */
-    /* asked between slices of a few milliseconds whether to go on, with or without a bootstrap */
+    /* called between slices of a few milliseconds, with or without a bootstrap */
     vg_progress_fn progress;
     void *progress_context;
 } vg_evaluate_options;
@@ -220,10 +221,10 @@ typedef struct vg_label_row {
     vg_ranking *measures; /* measure_count, no intervals, no curve */
 } vg_label_row;
 
-/* The measure of largest error AUROC (the leader, of equals the first) against the one to be preferred unless it is
- * beaten: TU, or the second best where TU leads or is not there. DeLong's paired test, or with resamples the paired
- * bootstrap (percentiles; p-value by the deviation of the resamples), and its p-value times the other measures, among
- * which the leader was picked on the same rows. */
+/* The measure of largest error AUROC (the leader, of equals the first) against the one that is preferred unless it
+ * is beaten: TU, or the second best where TU leads or is missing. DeLong's paired test, or with resamples the paired
+ * bootstrap (percentiles; p-value by the deviation of the resamples). The p-value is multiplied by the number of
+ * other measures, because the leader was picked on the same rows. */
 typedef struct vg_measure_lead {
     size_t leader, rival;   /* numbers in `measures`; measure_count: there is none */
     vg_estimate difference; /* leader - rival, with its interval */
@@ -293,8 +294,8 @@ VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 VG_API vg_status vg_evaluation_finish(vg_evaluation *evaluation, const double *resampled);
 
 enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
-/* What a reader of the figures must know, one sentence each: whether the ECE is more than chance, MCE from a few rows,
- * too few errors for the ranking figures to be firm. Returns how many there are, at most VG_MAX_NOTES. */
+/* Notes that a reader of the figures needs, one sentence each: whether the ECE is more than chance, MCE from a few
+ * rows, too few errors for reliable ranking figures. Returns how many there are, at most VG_MAX_NOTES. */
 VG_API size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *evaluation);
 
 enum { VG_FINDING_SIZE = 480, VG_MAX_FINDINGS = 6 };
@@ -305,9 +306,9 @@ typedef struct vg_finding {
     char choice[VG_NAME_SIZE]; /* what is advised: a measure, or a k as text; "" where there is nothing to choose */
     char text[VG_FINDING_SIZE];
 } vg_finding;
-/* What the figures say: whether the ensemble is diverse (only with a verdict), whether it is calibrated, which measure
- * to use for errors and whether its lead is noise, what abstaining buys. Returns how many there are, at most
- * VG_MAX_FINDINGS. */
+/* The findings of an evaluation: whether the ensemble is diverse (only with a verdict), whether it is calibrated,
+ * which measure finds errors best and whether its lead is noise, which k to use, and the gain of abstaining. Returns
+ * how many there are, at most VG_MAX_FINDINGS. */
 VG_API size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *evaluation,
                                      const vg_verdict *verdict);
 
@@ -320,11 +321,11 @@ VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, v
  * risks and nothing else; out->curve is left NULL. */
 VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                          const vg_evaluate_options *options);
-/* --- ranking rows that no one memory holds --------------------------------------------------------------------------
+/* --- ranking rows that do not fit in one memory -------------------------------------------------------------------
  *
- * Cut the rows by value into parts, so that rows of equal uncertainty are in one part and every row of a part is more
- * certain than those of the next. Each part is walked where it lies; the walks are merged. Figures are those of vg_rank
- * but for the order of their additions. */
+ * Cut the rows by value into parts, so that rows of equal uncertainty are in one part and every row of a part is
+ * more certain than those of the next. Each part is walked separately, and the walks are merged. Figures are those
+ * of vg_rank except for the order of their additions. */
 typedef struct vg_rank_part {
     size_t struct_size;                            /* sizeof(vg_rank_part), set by VG_RANK_PART_INIT */
     unsigned long long rows_before, errors_before; /* in the parts before this one */
@@ -355,7 +356,8 @@ VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure 
                                   size_t rows);
 /* --- choosing a threshold on validation data ---------------------------------------------------------------------- */
 
-/* How the chance of a wrong promise is shared among the grid points tried; docs/evaluation.md gives the argument. */
+/* How the probability of a wrong promise is divided among the grid points tried; docs/evaluation.md gives the
+ * argument. */
 typedef enum vg_multiplicity {
     VG_MULTIPLICITY_AUTO = 0,     /* the sequence */
     VG_MULTIPLICITY_SEQUENCE = 1, /* fixed-sequence tests from the most selective on, from several starts */

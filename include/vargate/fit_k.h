@@ -12,7 +12,7 @@ extern "C" {
 typedef struct vg_fit_k_file_options {
     size_t struct_size;
     const vg_fit_k_options *fit; /* NULL: the defaults. Its logits and temperature are the file's and the input's */
-    int one, force;              /* the one k for all goes into the output; replace a file that is not one of ours */
+    int one, force;              /* write the one k for all classes; replace a file that vargate did not write */
     const char *output;          /* ks as JSON, for vg_input_options.class_k; NULL: no file */
     vg_job job;
 } vg_fit_k_file_options;

@@ -61,9 +61,9 @@ typedef enum vg_product {
     VG_PRODUCT_THRESHOLDS, /* of prediction sets */
     VG_PRODUCT_GATES       /* a fit of k */
 } vg_product;
-/* --- predictions and labels as people store them ------------------------------------------------------------------ */
-/* Opened predictions. One caller at a time; what is borrowed lives until vg_prediction_file_close unless a comment says
- * less. */
+/* --- predictions and labels --------------------------------------------------------------------------------------- */
+/* Opened predictions. One caller at a time. What is borrowed is valid until vg_prediction_file_close unless a
+ * comment says otherwise. */
 typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;

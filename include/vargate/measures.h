@@ -71,7 +71,7 @@ typedef struct vg_sites {
     size_t shape[VG_SITE_AXES];     /* of N, H, W, D; 1 for a letter that the axes do not have */
     ptrdiff_t stride[VG_SITE_AXES]; /* in elements */
     ptrdiff_t stride_m, stride_c;
-    size_t run;           /* sites that lie at one stride, before an outer axis goes on: the longest block */
+    size_t run;           /* sites that lie at one stride, before an outer axis advances: the longest block */
     ptrdiff_t stride_run; /* that stride */
 } vg_sites;
 #define VG_SITES_INIT {sizeof(vg_sites), NULL, VG_ELEMENT_F32, 0, 0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 0, 0}
@@ -206,7 +206,7 @@ typedef struct vg_scores {
     int32_t *decision;  /* n K: the class, or -1 = uncertain */
     double *mean, *std; /* N C: member mean and population spread */
     uint32_t *flags;    /* n */
-    /* n: measures from the literature, to compare with; larger is less certain. mu(i), mu(j): the two largest means */
+    /* n: measures from the literature, for comparison; larger is less certain. mu(i), mu(j): the two largest means */
     double *maxprob;  /* 1 - mu(i) */
     double *gap;      /* 1 - (mu(i) - mu(j)) */
     double *topstd;   /* sigma(i), population form */
@@ -238,8 +238,8 @@ typedef struct vg_score_summary {
     /* 1 - mean(GTU at the largest k) / mean(TU); NaN unless both tu and gtu were asked for */
     double k_sensitivity;
     double mean_tu, mean_gtu; /* the two means in it, in nats, not normalised */
-    /* What vg_verdict_judge looks at: always computed, and the same whatever k, measures and preset were asked for.
-     * A unit is a sample, or in multilabel mode a (sample, label) pair. NaN where nothing was fed. */
+    /* Input of vg_verdict_judge: always computed, independent of the k, measures and preset asked for. A unit is a
+     * sample, or in multilabel mode a (sample, label) pair. NaN where nothing was fed. */
     size_t members, outcomes; /* M; C, or 2 in multilabel mode */
     double member_variance;   /* mean over units of sum_c Var_M[p(c)] (multilabel: of the one outcome) */
     double total_variance;    /* mean over units of sum_c mu(c) (1 - mu(c)): that variance plus the members' own */
@@ -349,16 +349,16 @@ typedef struct vg_scorer_state {
     double variance[2], tu[2], gtu[2], total[2], disagreement[2];
     double abstained, looked_at; /* counts, weighted */
 } vg_scorer_state;
-/* Copies the sums to *out and sets its struct_size. The scorer can go on. VG_ERR_UNSUPPORTED on a GPU, which keeps
+/* Copies the sums to *out and sets its struct_size. The scorer stays usable. VG_ERR_UNSUPPORTED on a GPU, which keeps
  * the sums. */
 VG_API vg_status vg_scorer_save(const vg_scorer *scorer, vg_scorer_state *out);
 /* Replaces the sums of a scorer by saved ones. VG_ERR_ARGUMENT for a state of another size. */
 VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *state);
 
-/* A decision tree where it lies. The fields of a node are node_stride bytes apart from those of the next, so that an
- * array of structs and separate arrays both serve; a node with left < 0 is a leaf, whose distribution is value[node *
- * value_stride]. Any other sends a sample to the left if x[feature] <= threshold; a NaN goes left where `missing`
- * (NULL: nowhere) is not 0. */
+/* A decision tree in the caller's memory. The fields of a node are node_stride bytes apart from those of the next,
+ * so that an array of structs and separate arrays both work; a node with left < 0 is a leaf, whose distribution is
+ * value[node * value_stride]. Any other sends a sample to the left if x[feature] <= threshold; a NaN goes left where
+ * `missing` (NULL: nowhere) is not 0. */
 typedef struct vg_tree {
     const void *left, *right, *feature; /* int64 a node */
     const void *threshold;              /* double a node */

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* A file with the name that a person knows its content by. */
+/* A file and the name under which it is shown. */
 typedef struct vg_named_file {
     const char *name, *path;
 } vg_named_file;
@@ -28,7 +28,7 @@ typedef struct vg_page_options {
     const char *class_names; /* names separated by commas, or a file with one a line; NULL: the file's */
     const char *metrics;     /* metrics.jsonl of the training; NULL: the run's */
     const char *data;        /* folder searched first for data sets */
-    int force;               /* replace an existing page even if it is not one of ours */
+    int force;               /* replace an existing page even if vargate did not write it */
     vg_job job;
     const char *const *command; /* words of the command that makes the page, which it shows; NULL: none */
     size_t command_words;
@@ -40,8 +40,7 @@ typedef struct vg_page_options {
 #define VG_PAGE_OPTIONS_INIT                                                                                           \
     { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0, NULL }
 
-/* A figure for print, which a page has or has not: "decomposition", "gated", "risk-coverage", "reliability",
- * "diversity", "ood". */
+/* A figure for print: "decomposition", "gated", "risk-coverage", "reliability", "diversity", "training", "ood". */
 typedef struct vg_page_figure {
     const char *name;
     int present; /* 1: the page has what the figure shows */
@@ -56,14 +55,14 @@ typedef struct vg_page {
     size_t figure_count;
 } vg_page;
 
-/* Writes FOLDER/report.html, one file that needs nothing else, and makes the folder where it is missing. `input` is the
- * folder of a run (test.npz or scores.npz, and what lies beside it), a file of predictions or one of scores. `folder`
- * NULL: INPUT/report of a run. `reading` and `options` may be NULL: defaults. Without gate settings in `reading` those
- * of the run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all measures. Rows of
- * the page are samples, in multilabel mode labels of samples, of images (axes with H) sites. */
+/* Writes FOLDER/report.html, one self-contained file, and makes the folder where it is missing. `input` is the folder of
+ * a run (test.npz or scores.npz, and the other files of the run), a file of predictions or one of scores. `folder` NULL:
+ * INPUT/report of a run. `reading` and `options` may be NULL: defaults. Without gate settings in `reading` those of the
+ * run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all measures. Rows of the page are
+ * samples, in multilabel mode labels of samples, of images (axes with H) sites. *out is owned by the caller. */
 VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                                const vg_page_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the page with everything it owns. NULL is accepted. */
 VG_API void vg_page_free(vg_page *page);
 /* Runs gnuplot in `folder` with the script, `length` bytes, as its standard input, until it ends. VG_OK when it ended
  * well, VG_ERR_UNSUPPORTED when it is not installed, else any other status. */

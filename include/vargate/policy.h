@@ -1,5 +1,5 @@
-/* policy.h - keeping or abstaining: a policy that is given, chosen on validation data or read from a file, and its
- * decisions for files and streams. Threads: as of workflow.h. */
+/* policy.h - policies, which keep samples or abstain: given by the caller, chosen on validation data or read from a
+ * file, and their decisions for files and streams. Threads: as in workflow.h. */
 #ifndef VARGATE_POLICY_H
 #define VARGATE_POLICY_H
 
@@ -37,7 +37,7 @@ typedef struct vg_policy_options {
 
 enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96, VG_POLICY_SENTENCE = 480 };
 
-/* A way to decide. Read its fields; free with vg_policy_free. Those after `chosen` are settled once it is 1. */
+/* A policy. Read its fields; free with vg_policy_free. Those after `chosen` are valid once it is 1. */
 typedef struct vg_policy {
     size_t struct_size;
     double target_risk, target_coverage, confidence; /* a target of 0: none */
@@ -61,16 +61,16 @@ typedef struct vg_policy {
     const char *line;
 } vg_policy;
 
-/* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be
- * used by several threads at once, one that is not by one. */
+/* Makes a policy; *out is owned by the caller. VG_ERR_ARGUMENT, naming the option, when options contradict each
+ * other. Threads: a policy that is chosen may be used by several threads at once, one that is not by one. */
 VG_API vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the policy with everything it owns. NULL is accepted. */
 VG_API void vg_policy_free(vg_policy *policy);
 
 typedef struct vg_decide_options {
     size_t struct_size;
     const char *output; /* id, pred, decision, gmu, snr of every sample: .npz, .csv or .jsonl; NULL: no file */
-    int force;          /* replace an existing output even if it is not one of ours */
+    int force;          /* replace an existing output even if vargate did not write it */
     vg_job job;
     /* Writes the policy as JSON, with the members, classes and conventions it was chosen for; NULL: no file. */
     const char *save;
@@ -84,7 +84,7 @@ typedef struct vg_decide_options {
 #define VG_DECIDE_OPTIONS_INIT                                                                                         \
     { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL, NAN, NULL, 20 }
 
-/* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
+/* The result of the decisions. Set struct_size with the macro; of a smaller struct only its own fields are filled. */
 typedef struct vg_decide_result {
     size_t struct_size;
     size_t samples;
@@ -111,7 +111,7 @@ typedef struct vg_decide_result {
  * of that data, and the file's own serve the result. */
 VG_API vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path,
                                 const vg_input_options *input, const vg_decide_options *options);
-/* What a person reads: the policy, how it was chosen, what is kept. `*out` is freed with vg_free. */
+/* A report for a reader: the policy, how it was chosen, what is kept. `*out` is freed with vg_free. */
 VG_API vg_status vg_decide_result_text(char **out, const vg_decide_result *result, const vg_policy *policy,
                                        const char *path);
 /* docs/schema/decide.schema.json. `*out` is freed with vg_free. */
@@ -127,11 +127,11 @@ typedef struct vg_decision_stream vg_decision_stream;
  * that choice alone. */
 VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
                                         const vg_decide_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the stream with everything it owns. NULL is accepted. */
 VG_API void vg_decision_stream_free(vg_decision_stream *stream);
 /* Decides for one line: `length` bytes without the newline, line[length] = 0. *answer is borrowed until the next call,
  * "" for a blank line. A line that cannot be decided is answered by {"id": ..., "error": ...}, the call then returns
- * VG_ERR_DATA, and the message has the line's number; the stream can go on. VG_ERR_MEMORY: no answer; the
+ * VG_ERR_DATA, and the message has the line's number; the stream stays usable. VG_ERR_MEMORY: no answer; the
  * same line may be given again. */
 VG_API vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length,
                                          const char **answer, size_t *answer_length);

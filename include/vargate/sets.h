@@ -92,7 +92,7 @@ typedef struct vg_set_stratum {
     vg_estimate coverage;
 } vg_set_stratum;
 
-/* What the sets at one alpha amount to. An interval of shares is Clopper-Pearson's; of the mean size, normal; of the
+/* Figures of the sets at one alpha. An interval of shares is Clopper-Pearson's; of the mean size, normal; of the
  * median, by order statistics. Figures that need labels are NaN without. */
 typedef struct vg_set_figures {
     double alpha;
@@ -148,9 +148,10 @@ typedef struct vg_set_places {
 #define VG_SET_PLACES_INIT                                                                                             \
     { sizeof(vg_set_places), NULL, NULL, NULL, NULL, NULL }
 
-/* VG_ERR_ARGUMENT, naming the option, where options do not fit each other. `*out` is the caller's. */
+/* Makes the object; `*out` is owned by the caller. VG_ERR_ARGUMENT, naming the option, where options contradict each
+ * other. */
 VG_API vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the object with everything it owns. NULL is accepted. */
 VG_API void vg_sets_free(vg_sets *sets);
 /* out = NULL: calibration samples, any number of blocks; block = NULL then ends the calibration, as the first test
  * block does. Else test samples, which begin anew (numbers, figures) after a call with block = NULL. labels: n, or

@@ -1,4 +1,4 @@
-/* sets_file.h - prediction sets for files: calibrate on one, make the sets of another, write them. Threads: as of
+/* sets_file.h - prediction sets for files: calibrate on one, make the sets of another, write them. Threads: as in
  * workflow.h. */
 #ifndef VARGATE_SETS_FILE_H
 #define VARGATE_SETS_FILE_H
@@ -22,7 +22,7 @@ typedef struct vg_sets_file_options {
     const char *by;
     const char *output;      /* the sets: .npz, .csv or .jsonl; NULL: no file */
     const char *save;        /* the thresholds as JSON, for vg_sets_options.thresholds; NULL: no file */
-    int force;               /* replace existing outputs even if they are not ours */
+    int force;               /* replace existing outputs even if vargate did not write them */
     vg_job job;
 } vg_sets_file_options;
 #define VG_SETS_FILE_OPTIONS_INIT                                                                                      \

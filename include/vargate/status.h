@@ -46,7 +46,7 @@ VG_API void vg_free(void *memory);
 /* The version of the library that the program runs with, "0.1.0". Constant. version.h has that of the headers. */
 VG_API const char *vg_version(void);
 
-/* Progress of a long call. Called from the calling thread, now and then; total is 0 when unknown. A non-zero return
+/* Progress of a long call. Called from the calling thread, repeatedly; total is 0 when unknown. A non-zero return
  * asks the call to stop: it then fails with VG_ERR_INTERRUPTED. */
 typedef int (*vg_progress_fn)(void *context, unsigned long long done, unsigned long long total);
 

@@ -8,8 +8,8 @@
  *     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after    of the mean distribution
  *     member_nll_before, ...  the same six, means over members
  *     held_out                object, if folds were held out: folds, nll, nll_change_error, ece, accuracy, member_nll,
- *                             member_ece, member_accuracy
- *     warning                 text, if there is something to be said: ends of the range, figures that became worse
+ *                             member_ece, member_accuracy, and the ends of intervals
+ *     warning                 text, if an end of the range was reached or a figure became worse
  *     newton                  object, if it ran: arrays temperatures, losses, gradients, curvatures, steps of numbers
  *                             and converged, flat, at_min, at_max of booleans (vg_temperature_fit); and the
  *                             number sweeps
@@ -19,7 +19,7 @@
  * of the mean, has
  *     input                   "logits" or "probabilities": what the map was fitted to, and, of temperature and vector,
  *                             what it is for
- *     mean                    true: the map of the mean over members; its members follow
+ *     mean                    true: the map of the mean over members; members are adjusted to it
  *     maps                    array of 1 or M objects: scale (C numbers; of temperature 1: 1/T) and bias (C) of vector;
  *                             weights (C arrays of C) and bias of dirichlet; classes of the others: C objects with
  *                             arrays x and y of isotonic, edges and y of histogram, x, p0 and p1 of venn-abers
@@ -45,10 +45,11 @@ VG_API vg_status vg_temperatures_load(double **out, size_t *count, const char *p
 /* A map from the file that vg_temperatures_text gives, of any method, temperatures included. `source` is its path or,
  * where it begins with "{", its text. `*out` is the caller's, one block of memory, freed with vg_free. */
 VG_API vg_status vg_calibration_map_load(vg_calibration_map **out, const char *source);
-/* What a map makes of predictions (N, M, C), probabilities as out[n][m][c]. logits: what the predictions are.
- * low, high: NULL or [n][c] of a venn-abers map of the mean or of one member: the probabilities p0 and p1 of each
- * class, not divided by their sum. threads 0: one per core. VG_ERR_DATA where members, classes or what the predictions
- * are do not fit the map, and for the first row that is not a distribution, or not finite. Any thread may call it. */
+/* Applies a map to predictions (N, M, C) and writes probabilities to out[n][m][c]. logits: 1 where the predictions
+ * are logits. low, high: NULL or [n][c] of a venn-abers map of the mean or of one member: the probabilities p0 and p1
+ * of each class, not divided by their sum. threads 0: one per core. VG_ERR_DATA where the map is for other numbers of
+ * members or classes or for the other kind of predictions, and for the first row that is not finite or not a
+ * distribution. Any thread may call it. */
 VG_API vg_status vg_calibration_map_apply(double *out, double *low, double *high, const vg_calibration_map *map,
                                           const vg_predictions *predictions, int logits, unsigned threads);
 

@@ -1,5 +1,5 @@
 /* types.h - types that several modules of the API share: element types of arrays, the draws of an augmentation, and
- * where bytes go. */
+ * a sink for bytes. */
 #ifndef VARGATE_TYPES_H
 #define VARGATE_TYPES_H
 
@@ -33,7 +33,7 @@ typedef struct vg_sample_draw {
     float factor[4];                   /* of brightness, contrast and saturation; the hue shift in turns */
 } vg_sample_draw;
 
-/* Where bytes go. A status other than VG_OK ends the writing and is handed on. */
+/* A consumer of bytes. A status other than VG_OK ends the writing, which returns it. */
 typedef struct vg_sink {
     void *context;
     vg_status (*write)(void *context, const void *bytes, size_t size);

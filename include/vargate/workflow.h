@@ -1,8 +1,8 @@
-/* workflow.h - what a command of the program does, as functions: options in, typed results out, nothing printed.
+/* workflow.h - the commands of the program as functions: options in, typed results out, nothing printed.
  *
  * The modules below compute; this one does the whole of a task: it opens files, checks that they fit each other,
  * streams them through a scorer, evaluates, writes outputs beside their names and renames them. The command line and
- * the Python package are two faces of it.
+ * the Python package are two interfaces to it.
  *
  * Listening to a job. The options of every function that takes its time end in a `vg_job` (listener.h).
  *
@@ -30,12 +30,12 @@
 extern "C" {
 #endif
 
-/* --- outputs that replace nothing by accident --------------------------------------------------------------------- */
+/* --- checking outputs --------------------------------------------------------------------------------------------- */
 
-/* Whether `path` may be written as that product; "-", standard output, always. VG_ERR_ARGUMENT when its ending is none
- * of the product's (scores, decisions, figures), when it is one of the inputs (the same file by device and inode, so
- * also through links; "-" is standard input; NULL entries are passed over), and, unless `force`, when it exists and is
- * no such product of ours. Functions that write an output call it before any work. */
+/* Whether `path` may be written as that product; "-", standard output, always. VG_ERR_ARGUMENT when its ending does
+ * not belong to the product (scores, decisions, figures), when it is one of the inputs (the same file by device and
+ * inode, so also through links; "-" is standard input; NULL entries are ignored), and, unless `force`, when it
+ * exists and vargate did not write it as that product. Functions that write an output call it before any work. */
 VG_API vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
                                  int force);
 
@@ -54,11 +54,11 @@ VG_API vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char 
 typedef struct vg_train_recipe_options {
     size_t struct_size;
     const vg_recipe *recipe;
-    const char *folder; /* run folder, made if need be; NULL: runs/NAME of the recipe */
+    const char *folder; /* run folder, made where it is missing; NULL: runs/NAME of the recipe */
     const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
     const char *device; /* "auto", "cpu", "cuda"; NULL: auto */
     unsigned threads;   /* 0: one per core */
-    int resume;         /* go on from the folder's last checkpoint if there is one */
+    int resume;         /* continue from the folder's last checkpoint if there is one */
     /* The events of vg_train as they are, for callers that want figures rather than lines; may be NULL. A non-zero
      * return asks for a checkpoint and a stop. */
     int (*event)(void *context, const vg_train_event *event);
@@ -77,7 +77,7 @@ typedef struct vg_train_recipe_options {
  * and an alarm of diversity collapse as a warning. Stopped by the job or the event function, it leaves a checkpoint to
  * resume from and fails with VG_ERR_INTERRUPTED.
  *
- * The networks of a deep ensemble are runs of their own in FOLDER/network-1, -2, ...: a resumed call goes on with those
+ * The networks of a deep ensemble are runs of their own in FOLDER/network-1, -2, ...: a resumed call continues those
  * that are not finished. The figures of `result` are then means over the networks, its epochs_done and seconds sums.
  * The listeners receive one message at a time, possibly from several threads. */
 VG_API vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options *options);
@@ -100,11 +100,10 @@ typedef struct vg_predict_runs_options {
     size_t members, passes, heads; /* as in vg_predictor_options */
     int logits;                    /* write logits Z instead of probabilities P */
     const char *output;            /* .npz or .safetensors, written beside and renamed */
-    int force;                     /* replace an existing output even if it is not one of ours */
+    int force;                     /* replace an existing output even if vargate did not write it */
     vg_job job;
     int skip_corrupt;    /* leave out image files that cannot be decoded, also where the recipe does not */
-    int labels_optional; /* labels that the network does not know are left out without a word: images of another
-                            distribution */
+    int labels_optional; /* labels that the network does not know are left out without a warning (OOD images) */
 } vg_predict_runs_options;
 #define VG_PREDICT_RUNS_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
@@ -231,7 +230,7 @@ VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg
  * kept. Of `runs` everything counts but logits, output, force and job; of `input` temperature, fields and scoring. */
 VG_API vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_options *runs,
                                const vg_input_options *input, const vg_score_file_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the result with everything it owns. NULL is accepted. */
 VG_API void vg_score_result_free(vg_score_result *result);
 /* docs/schema/score.schema.json. `*out` is freed with vg_free. */
 VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result);
@@ -303,13 +302,13 @@ typedef struct vg_evaluation_result {
     int logits, multilabel;
     const vg_evaluation *evaluation;
     const vg_figure_table *whole;    /* one row: the figures of the data set as a whole */
-    const vg_figure_table *measures; /* one row a measure: how well it tells errors from correct predictions */
+    const vg_figure_table *measures; /* one row per measure: how well it separates errors from correct predictions */
     size_t interval_columns;         /* of `measures`: those with an interval of interest come first */
     /* The rows and columns of `measures` that a first look needs, in 80 columns of text: what is best, the
      * variance-gated measures and the usual ones. */
     const vg_figure_table *brief;
     const vg_verdict *verdict;
-    size_t finding_count; /* what the figures say, in plain words */
+    size_t finding_count; /* the findings of the evaluation */
     const vg_finding *findings;
     const char *const *class_names; /* c names; NULL: not known */
     size_t sites[4], image_count;   /* of images, whose sites are the rows: lengths of N, H, W, D; 0: none */
@@ -323,7 +322,7 @@ typedef struct vg_evaluation_result {
  * be NULL: defaults. `*out` is the caller's, freed with vg_evaluation_result_free. */
 VG_API vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                                   const vg_evaluate_file_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the result with everything it owns. NULL is accepted. */
 VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 /* docs/schema/evaluate.schema.json. */
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
@@ -366,14 +365,14 @@ typedef struct vg_ood_result {
     const vg_ood_set *sets;
 } vg_ood_result;
 
-/* How well each measure tells the samples of each of `count` files from those of `id_path`; labels are not read.
+/* How well each measure separates the samples of each of `count` files from those of `id_path`; labels are not read.
  * Multilabel: the mean over a sample's labels, and under NAME_max (snr: snr_min) the most uncertain. `input` and
- * `options` may be NULL. `*out` is the caller's, freed with vg_ood_result_free. */
+ * `options` may be NULL. `*out` is owned by the caller, freed with vg_ood_result_free. */
 VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
                               const vg_input_options *input, const vg_ood_files_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the result with everything it owns. NULL is accepted. */
 VG_API void vg_ood_result_free(vg_ood_result *result);
-/* The same of a comparison as vg_evaluation_results_save of evaluations. */
+/* Writes the figures of a comparison as vg_evaluation_results_save does those of evaluations. */
 VG_API vg_status vg_ood_result_save(const vg_ood_result *result, const char *path);
 /* docs/schema/ood.schema.json. */
 VG_API vg_status vg_ood_result_json(char **out, const vg_ood_result *result);
@@ -384,15 +383,16 @@ typedef struct vg_calibrate_file_options {
     size_t struct_size;
     const vg_calibrate_options *fit; /* the solver and its settings; NULL: the defaults. Its progress is the job's */
     const char *output;              /* temperatures as JSON, for vg_input_options.temperature; NULL: no file */
-    int force;                       /* replace an existing output even if it is not one of ours */
+    int force;                       /* replace an existing output even if vargate did not write it */
     vg_job job;
 } vg_calibrate_file_options;
 #define VG_CALIBRATE_FILE_OPTIONS_INIT                                                                                 \
     { sizeof(vg_calibrate_file_options), NULL, NULL, 0, VG_JOB_INIT }
 
-/* Fits temperatures to a file of validation logits with labels; one of probabilities is refused. `input` and `options`
- * may be NULL: defaults. Temperature, fields, scoring and device of the input are not read. `*out` is the caller's,
- * freed with vg_calibration_free; as JSON: vg_temperatures_text. */
+/* Fits temperatures, or the maps of fit->method, to a file of validation predictions with labels. Temperatures of
+ * members need logits; the other maps take probabilities too. `input` and `options` may be NULL: defaults. Temperature,
+ * fields, scoring and device of the input are not read. `*out` is owned by the caller, freed with vg_calibration_free;
+ * vg_temperatures_text gives it as JSON. */
 VG_API vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
                                    const vg_calibrate_file_options *options);
 
@@ -401,7 +401,7 @@ VG_API vg_status vg_calibrate_file(vg_calibration **out, const char *path, const
 typedef struct vg_run_recipe_options {
     size_t struct_size;
     const vg_recipe *recipe;
-    const char *folder; /* run folder, made if need be; NULL: runs/NAME of the recipe */
+    const char *folder; /* run folder, made where it is missing; NULL: runs/NAME of the recipe */
     const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
     const char *device; /* of training and predicting: "auto", "cpu", "cuda"; NULL: auto */
     unsigned threads;   /* 0: one per core */
@@ -426,12 +426,13 @@ typedef struct vg_run_result {
 } vg_run_result;
 
 /* Trains a recipe, predicts its validation, test and out-of-distribution images, calibrates, scores and evaluates.
- * Everything is kept in the run folder (docs/training.md), all figures in its results.json. Called again, it skips what
- * is done and goes on with what was stopped; a recipe that differs only in what comes after training (k, calibrate,
- * ood, test_limit, members, checkpoint) is no other run. A failed call leaves the files of the stages before. `*out` is
- * the caller's, freed with vg_run_result_free. A page of the run: vg_page_write (page.h). */
+ * Everything is kept in the run folder (docs/training.md), all figures in its results.json. Called again, it skips
+ * finished stages and continues the one that was stopped. A recipe that differs only in settings used after training
+ * (k, calibrate, ood, test_limit, members, checkpoint) continues the same run. A failed call keeps the files of
+ * earlier stages. `*out` is owned by the caller, freed with vg_run_result_free. vg_page_write (page.h) makes a page
+ * of the run. */
 VG_API vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *options);
-/* Frees it with all that belongs to it. NULL is accepted. */
+/* Frees the result with everything it owns. NULL is accepted. */
 VG_API void vg_run_result_free(vg_run_result *result);
 
 #ifdef __cplusplus
