@@ -1,4 +1,4 @@
-/* calibrator.c - a calibration given as text: numbers, or the name of a file; and what a map makes of blocks. See
+/* calibrator.c - a calibration given as text: numbers, or the name of a file; and its application to blocks. See
  * prediction_input.h. */
 #include <math.h>
 #include <stdio.h>

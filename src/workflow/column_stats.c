@@ -1,10 +1,10 @@
 /* column_stats.c - exact order statistics by radix selection.
  *
- * A double's bits, with the sign handled, sort as an unsigned integer. Reading the column once and counting the values
- * by their top 16 bits tells in which bucket a wanted rank lies; the next reading settles 16 more and keeps the values
- * of those buckets, if they are not too many, for the last 32 bits, which otherwise take a reading each. Nothing is
- * sorted, so a column of any length costs two to four passes and half a megabyte a rank. Columns are independent:
- * threads take one after the other. */
+ * A double's bits, with the sign handled, sort as an unsigned integer. One pass over the column counts the values by
+ * their top 16 bits, which gives the bucket of a wanted rank; the next pass decides 16 more bits and keeps the
+ * values of those buckets, if they are not too many, for the last 32 bits, which otherwise take a pass each. Nothing
+ * is sorted, so a column of any length costs two to four passes and half a megabyte per rank. Columns are
+ * independent: each thread takes the next one. */
 #include "workflow/column_stats.h"
 
 #include <math.h>
@@ -19,12 +19,12 @@ enum {
     CHUNK_VALUES = 1 << 16,
     KEPT_VALUES = 1 << 19
 };
-enum { THREADS_MOST = 8 }; /* each holds some megabytes */
+enum { THREADS_MOST = 8 }; /* each uses some megabytes */
 
 typedef struct selection {
     uint64_t *counts;       /* RANKS x DIGITS */
-    uint64_t prefix[RANKS]; /* digits settled so far */
-    uint64_t rank[RANKS];   /* wanted place among the values with that prefix */
+    uint64_t prefix[RANKS]; /* digits decided so far */
+    uint64_t rank[RANKS];   /* wanted rank among the values with that prefix */
     int level;
     double *kept; /* the values in the wanted buckets, after the second pass */
     size_t kept_count;
@@ -91,7 +91,7 @@ static void count_values(selection *s, const double *values, size_t count) {
     }
 }
 
-/* Ends a pass: settles the next digit of each wanted rank. */
+/* Ends a pass: decides the next digit of each wanted rank. */
 static void settle_digit(selection *s) {
     for (int r = 0; r < RANKS; r++) {
         const uint64_t *counts = s->counts + (s->level == 0 ? 0 : r * DIGITS);
@@ -104,7 +104,7 @@ static void settle_digit(selection *s) {
     s->level++;
 }
 
-/* Folds `rows` samples of `width` values into one value each: gate setting k of `gates`, over the labels as asked. */
+/* Reduces `rows` samples of `width` values to one value each: gate setting k of `gates`, over the labels as asked. */
 static void fold_rows(double *out, const double *in, size_t rows, size_t width, size_t gates, size_t k,
                       vg_stats_over over) {
     size_t entries = width / gates;
@@ -132,7 +132,7 @@ static void want_ranks(selection *s) {
     s->share[1] = wanted_ranks(&s->rank[2], 0.95, s->counted);
 }
 
-/* The values that are not NaN, in their order; returns how many. `out` may be `values`. */
+/* Copies the values that are not NaN; returns their number. `out` may be `values`. */
 static size_t drop_left_out(double *out, const double *values, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

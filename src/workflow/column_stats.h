@@ -15,8 +15,8 @@ typedef struct vg_column_request {
     vg_column_stats stats; /* the answer */
 } vg_column_request;
 
-/* Answers `count` requests on so many threads (0: one a core), the same whatever their number. Quantiles are NumPy's:
- * position q (N - 1) in sorted order, linear between neighbours. NaN when any value is NaN. */
+/* Answers `count` requests on `threads` threads (0: one per core); results do not depend on their number. Quantiles
+ * are NumPy's: position q (N - 1) in sorted order, linear between neighbours. NaN when any value is NaN. */
 vg_status vg_column_stats__compute(vg_column_request *requests, size_t count, const vg_column_store *store,
                                    size_t threads);
 

@@ -1,7 +1,7 @@
 /* compare_rows.c - the figures of one input of a comparison. See compare_rows.h.
  *
- * Predictions are scored and evaluated; of what that takes only the figures, the error marks and the labels are kept,
- * so that memory does not grow with the measures of every input. Stored results are read from their JSON. */
+ * Predictions are scored and evaluated; only the figures, the error marks and the labels are kept, so that memory
+ * does not grow with the measures of every input. Stored results are read from their JSON. */
 #include "workflow/compare_rows.h"
 
 #include <jansson.h>
@@ -42,7 +42,7 @@ static char *copy_text(const char *text) {
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* A new row named after the input's last part, with what tells it from the input's other rows. */
+/* A new row, named after the last part of the input's path and `variant`, which distinguishes the rows of one input. */
 static vg_status new_row(vg_compare_row **out, vg_compare_rows *rows, const char *path, const char *variant) {
     char name[300];
     size_t length = strlen(path);
@@ -167,7 +167,7 @@ static vg_status evaluate_input(vg_compare_row *row, vg_score_input *in, const v
     return status;
 }
 
-/* A file of predictions as one row. */
+/* Adds a file of predictions as one row. */
 static vg_status add_predictions(vg_compare_rows *rows, const char *path, const char *shown, const char *variant,
                                  const vg_input_options *input, const vg_compare_options *own) {
     vg_compare_row *row;
@@ -211,7 +211,7 @@ static void stored_ranking(vg_compare_row *row, const json_t *measures) {
     }
 }
 
-/* An evaluation document becomes a row. */
+/* Adds an evaluation document as one row. */
 static vg_status add_stored(vg_compare_rows *rows, const json_t *document, const char *path, const char *variant) {
     static const struct {
         vg_compare_figure figure;
@@ -295,7 +295,7 @@ static bool is_file(const char *folder, const char *name, char path[PATH_ROOM]) 
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* One variant of a run: of its predictions where they are, else of its results. */
+/* Adds one variant of a run: from its predictions where it has them, else from its results. */
 static vg_status add_variant(vg_compare_rows *rows, const char *folder, const json_t *results, bool calibrated,
                              const vg_input_options *input, const vg_compare_options *own) {
     char test[PATH_ROOM], temps[PATH_ROOM];
@@ -337,7 +337,7 @@ static vg_status add_run(vg_compare_rows *rows, const char *folder, const vg_inp
     char path[PATH_ROOM];
     json_t *results;
     if (!is_file(folder, "results.json", path))
-        return vg_base__fail(VG_ERR_DATA, "%s: not a finished run (no results.json); 'vargate run' goes on with it",
+        return vg_base__fail(VG_ERR_DATA, "%s: not a finished run (no results.json); 'vargate run' continues it",
                              folder);
     VG_TRY(load_json(&results, path));
     vg_status status = add_results(rows, folder, results, input, own);

@@ -1,4 +1,4 @@
-/* compare_rows.h - what a comparison knows of one input: figures, and what paired tests need. Internal. */
+/* compare_rows.h - one input of a comparison: its figures, and the data of paired tests. Internal. */
 #ifndef VG_WORKFLOW_COMPARE_ROWS_H
 #define VG_WORKFLOW_COMPARE_ROWS_H
 
@@ -24,7 +24,7 @@ typedef enum vg_compare_figure {
 enum { VG_COMPARE_CURVE = 100 }; /* points of a risk-coverage curve */
 
 typedef struct vg_compare_row {
-    vg_compared shown; /* what the caller sees; its texts and arrays are those below */
+    vg_compared shown; /* the public part; its texts and arrays are those below */
     char *name, *path;
     char measure[VG_NAME_SIZE];
     double curve[VG_COMPARE_CURVE]; /* of the measure; shown.curve_points is 0 without one */

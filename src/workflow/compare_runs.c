@@ -1,4 +1,4 @@
-/* compare_runs.c - several inputs side by side, each against the first; the same as JSON. */
+/* compare_runs.c - several inputs side by side, each compared with the first; and the JSON of it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const vg_figure figures[VG_COMPARE_FIGURES] = {
 };
 
 typedef struct compare_owner {
-    vg_compare_result result; /* what the caller sees */
+    vg_compare_result result; /* the public part */
     vg_compare_rows rows;
     vg_compared *shown;
     vg_figure_table *table;
@@ -51,7 +51,7 @@ static bool same_samples(const vg_compare_row *a, const vg_compare_row *b) {
     return same;
 }
 
-/* Rows that only one of the two has right. */
+/* Counts the rows that only one of the two has right. */
 static void discordant(size_t *only_a, size_t *only_b, const vg_compare_row *a, const vg_compare_row *b) {
     *only_a = *only_b = 0;
     for (size_t i = 0; i < a->rows; i++) {
@@ -79,7 +79,7 @@ static vg_status test_row(compare_owner *owner, size_t index) {
         vg_compare_figure f = tested[i].figure;
         VG_TRY(vg_evaluate__difference(&differences[f], &p[f], differences[f].value, tested[i].paired, &pair));
     }
-    if (!row->multilabel) { /* the labels of a sample are not independent: the bootstrap, which draws samples, holds */
+    if (!row->multilabel) { /* a sample's labels are not independent: only the bootstrap of samples is valid */
         size_t a, b;
         discordant(&a, &b, first, row);
         p[VG_COMPARE_ACCURACY] = vg_evaluate__mcnemar(a, b);
@@ -131,7 +131,7 @@ static vg_status fill_table(compare_owner *owner) {
     return VG_OK;
 }
 
-/* Rows do not move any more: what the caller sees can point into them. */
+/* Called once rows do not move any more, because the public part points into them. */
 static vg_status show_rows(compare_owner *owner) {
     owner->shown = calloc(owner->rows.count, sizeof *owner->shown);
     if (!owner->shown)

@@ -10,7 +10,7 @@
 #include "vargate/formats.h"
 #include "workflow/csv_cell.h"
 
-/* compare_page.html, embedded; the result's JSON takes the place of the marker. */
+/* compare_page.html, embedded; the result's JSON replaces the marker. */
 extern const unsigned char vg_compare__template[];
 extern const size_t vg_compare__template_size;
 
@@ -79,7 +79,7 @@ static vg_status write_csv(vg_text *file, const vg_compare_result *result) {
 
 /* --- Markdown ----------------------------------------------------------------------------------------------------- */
 
-/* A text in which nothing is markup. */
+/* Writes a text with its markup escaped. */
 static vg_status put_plain(vg_text *file, const char *text) {
     for (const char *c = text; *c; c++) {
         if (strchr("\\`*_{}[]()#+!|<>&", *c))
@@ -142,7 +142,7 @@ static vg_status write_page(vg_text *file, const vg_compare_result *result) {
     while (at + length <= vg_compare__template_size && memcmp(page + at, marker, length) != 0)
         at++;
     if (at + length > vg_compare__template_size)
-        return vg_base__fail(VG_ERR_FORMAT, "the template of the comparison has no place for its result");
+        return vg_base__fail(VG_ERR_FORMAT, "compare_page.html lacks the place where data are inserted");
     VG_TRY(vg_compare_result_json(&text, result));
     vg_status status = vg_text__write(file, page, at);
     if (status == VG_OK)

@@ -1,11 +1,10 @@
-/* data_json.c - data sets as JSON: those that are known, or one with its files and what it holds.
- * docs/schema/data.schema.json. */
+/* data_json.c - data sets as JSON: the known ones, or one with its files and contents. docs/schema/data.schema.json. */
 #include "base/base.h"
 #include "vargate/data.h"
 #include "workflow/data_walk.h"
 #include "workflow/json_build.h"
 
-/* What the catalogue says of a set. */
+/* The catalogue's entry of a set. */
 static void put_entry(void *object, const vg_data_entry *entry) {
     vg_json__put_text(object, "name", entry->name);
     vg_json__put_text(object, "title", entry->title);

@@ -1,4 +1,4 @@
-/* data_text.c - a data set in words: its files and what it holds. The same as JSON: data_json.c. */
+/* data_text.c - a data set as text: its files and contents. data_json.c gives the same as JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -28,8 +28,8 @@ static vg_status show_part(const vg_data_visitor *visitor, const char *title, co
     return status;
 }
 
-/* One's own set: each of its parts, or all of it where it has no parts. A part that is there and cannot be read is a
- * failure. */
+/* A user's own set: each of its parts, or all of it where it has no parts. A part that exists and cannot be read is
+ * a failure. */
 static vg_status show_own(const vg_data_visitor *visitor, const char *name, const vg_dataset_options *options) {
     vg_dataset *sets[2] = {NULL, NULL};
     vg_status status = VG_OK;

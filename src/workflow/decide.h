@@ -1,4 +1,4 @@
-/* decide.h - keeping or abstaining: the policy, how it is chosen on validation data and applied to scores. Internal. */
+/* decide.h - policies: how one is chosen on validation data and applied to scores. Internal. */
 #ifndef VG_WORKFLOW_DECIDE_H
 #define VG_WORKFLOW_DECIDE_H
 
@@ -9,7 +9,7 @@
 #include "workflow/prediction_input.h"
 #include "workflow/site_images.h"
 
-/* One way to decide. */
+/* One candidate: the rule, or a threshold on a measure. */
 typedef struct vg_decide_candidate {
     bool by_rule;   /* the decision rule at k; else a threshold on a measure */
     vg_field field; /* the measure */
@@ -23,24 +23,24 @@ typedef struct vg_decide_candidate {
 void vg_decide__name(char out[VG_POLICY_NAME], const vg_decide_candidate *candidate);
 void vg_decide__text(char out[VG_POLICY_TEXT], const vg_decide_candidate *candidate);
 
-/* The most names of `by`, of ways that a search looks at, and of those it tests. */
+/* The most names of `by`, of candidates that a search considers, and of those it tests. */
 enum { VG_DECIDE_NAMED = 16, VG_DECIDE_CANDIDATES = 64, VG_DECIDE_NOMINEES = 3 };
 typedef struct vg_policy_data {
-    vg_policy shown; /* what the caller sees; first, so that a pointer to it is a pointer to all */
+    vg_policy shown; /* the public part; first, so that a pointer to it is a pointer to the whole */
     vg_decide_candidate items[VG_DECIDE_CANDIDATES];
     size_t count, chosen;
-    bool search;       /* every measure is looked at, and few of them are tested */
-    char *calibration; /* NULL: nothing to choose on */
+    bool search;       /* every measure is considered, and few of them are tested */
+    char *calibration; /* the validation file; NULL: none */
     char *origin;      /* where members and classes come from, for messages: the policy's file; NULL: `calibration` */
     char *line;        /* vg_policy.line */
     char *temperature; /* of candidates that are calibrated: numbers separated by commas; NULL: none is */
-    char *given;       /* the temperature that the caller gave, likewise: a file of the policy keeps it */
+    char *given;       /* the temperature that the caller gave, likewise; kept in the policy's file */
     vg_selection selection;
     size_t members, classes;      /* of the predictions the policy was chosen on; 0: it was given */
     char **class_names;           /* `classes`; NULL: not known */
     vg_score_options conventions; /* what the measures were computed by; pointers in it are not used */
     double *class_k;              /* `classes`: a k for every class, of the choice or the file; NULL: none */
-    bool settled;                 /* they are known */
+    bool settled;                 /* members, classes and conventions are known */
     bool loaded;                  /* they come from a file: others are refused */
     vg_site_images images;        /* of the file that was decided last; count 0: none */
     bool by_image;                /* the promise is made for images, whose sites are the rows */
@@ -63,7 +63,8 @@ static inline const char *vg_policy__calibration(const vg_policy *policy) {
 void vg_policy__show(vg_policy_data *policy);
 /* The unit that the promise is made for: "sample" or "image". */
 const char *vg_policy__unit(const vg_policy *policy);
-/* The sentence that tells the policy and the options that repeat it, from the chosen candidate (policy_words.c). */
+/* Writes the sentence that describes the policy, and the options that repeat it, from the chosen candidate
+ * (policy_words.c). */
 void vg_policy__words(vg_policy_data *policy);
 /* One name of `by`: "k", "snr", "gtu@2". */
 vg_status vg_decide__parse(vg_decide_candidate *out, const char *by);
@@ -75,22 +76,22 @@ typedef struct vg_decide_request {
 } vg_decide_request;
 vg_status vg_decide__request(vg_decide_request *out, const vg_input_options *input, const vg_decide_options *options);
 
-/* VG_ERR_DATA where predictions have other members or classes than the data the policy was chosen on: a threshold that
- * was chosen for one ensemble promises nothing about another. */
+/* VG_ERR_DATA where predictions have other members or classes than the data the policy was chosen on: a promise for
+ * one ensemble does not hold for another. */
 vg_status vg_policy__check_shape(const vg_policy *policy, vg_score_input *in);
-/* Keeps what the policy's file has to say about the predictions: members, classes, conventions. */
+/* Stores what the policy's file records of the predictions: members, classes, conventions. */
 vg_status vg_policy__remember(vg_policy_data *policy, vg_score_input *in);
-void vg_policy__forget(vg_policy_data *policy); /* frees what was remembered */
+void vg_policy__forget(vg_policy_data *policy); /* frees what was stored */
 /* Chooses where the policy has a target and is not chosen yet. `decided`: the predictions to be decided; NULL: not
  * known yet (a stream). */
 vg_status vg_policy__choose(vg_policy *policy, const vg_decide_request *request, const char *decided);
 
-/* The policy as a file, and back (policy_file.c). docs/schema/policy.schema.json. */
+/* The policy as a file: writing and reading (policy_file.c). docs/schema/policy.schema.json. */
 /* Writes and closes the file; NULL: nothing to write. */
 vg_status vg_policy__save(const vg_policy *policy, vg_text *file);
 vg_status vg_policy__load(vg_policy_data *policy, const char *path);
-/* Opens the file that is asked for in `save`, before any work, so that a path that may not or cannot be written is
- * reported before decisions are; NULL where none is asked for. */
+/* Opens the file named by `save`, before any work, so that a path that cannot be written is reported before
+ * decisions are made; NULL where none is asked for. */
 vg_status vg_policy__open_save(vg_text **file, const vg_policy *policy, const char *path,
                                const vg_decide_request *request);
 
@@ -117,7 +118,7 @@ typedef struct vg_decide_scored {
     vg_score_input in;
     vg_tally *tally;
     vg_columns *columns;
-    int64_t *zeros;    /* stand in for labels that are not there or not looked at; of images, labels without -1 */
+    int64_t *zeros;    /* replace labels that are missing or not used; of images, labels without -1 */
     uint8_t *left_out; /* of images with label maps: sites that are left out; NULL: none */
     vg_score_summary summary;
     bool labelled;
@@ -142,9 +143,9 @@ vg_status vg_decide__open_validation(vg_decide_scored *validation, vg_policy_dat
 /* Chooses among the policy's candidates; marks: samples that are not tested, NULL: none. */
 vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored validation[2],
                             const vg_decide_scored *others, const uint8_t *marks);
-/* The error of a target that the chosen candidate, the best there is, does not meet: VG_ERR_DATA, with the reason. */
+/* The error when the best candidate does not meet the target: VG_ERR_DATA, with the reason. */
 vg_status vg_decide__missed(const vg_policy_data *policy, const vg_decide_scored *validation);
-/* The search over everything: leaves the nominees as the policy's candidates, and the chosen one among them. */
+/* The search over all measures: leaves the nominees as the policy's candidates, and the chosen one among them. */
 vg_status vg_decide__search(vg_policy_data *policy, const vg_decide_request *request, const char *decided);
 
 #endif

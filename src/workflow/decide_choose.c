@@ -45,7 +45,7 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
 }
 
 /* --- where nothing meets the target ------------------------------------------------------------------------------- */
-/* What the ensemble itself has to do with it; "" where it has nothing. */
+/* How far the ensemble itself is the reason; "" where it is not. */
 static void ensemble_reason(char *out, size_t room, const vg_decide_scored *validation) {
     vg_verdict verdict = VG_VERDICT_INIT;
     out[0] = '\0';

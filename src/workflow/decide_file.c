@@ -67,7 +67,7 @@ static vg_status run_pass(decide_work *work) {
     return vg_site_images__end(work->images, vg_score_input__labelled(in));
 }
 
-/* The maps, and the file of decisions, of the pass that filled the store. */
+/* Writes the maps and the file of decisions from the store. */
 static vg_status write_kept(decide_work *work, vg_score_writer *file) {
     const vg_policy *p = work->policy;
     if (work->maps.folder)
@@ -102,7 +102,7 @@ static vg_status write_decisions(decide_work *work, const char *output) {
     return output ? vg_score_writer__close(&file, status) : status;
 }
 
-/* Before any work: the output's name is one that can be written, and writing it destroys nothing. */
+/* Before any work: checks that the output can be written and destroys nothing. */
 static vg_status check_output(const vg_policy *policy, const char *path, const vg_decide_request *request) {
     const vg_decide_options *own = &request->own;
     const char *inputs[] = {path, vg_policy__calibration(policy), request->input.labels, request->input.temperature,
@@ -142,7 +142,7 @@ static vg_status decide(vg_decide_result *out, decide_work *work, vg_policy_data
     VG_TRY(vg_decide__input(&input, request, &work->policy->k, 1));
     VG_TRY(vg_decide__settle(&input, work->policy, vg_policy__applied(work->policy)->calibrated));
     const char *labels = input.reading.labels;
-    if (vg_policy__calibration(work->policy)) { /* those were the validation data's */
+    if (vg_policy__calibration(work->policy)) { /* `labels` named those of the validation data */
         labels = vg_score_labels_if_any;
         input.reading.labels = NULL;
     }
@@ -159,8 +159,8 @@ static vg_status decide(vg_decide_result *out, decide_work *work, vg_policy_data
     return status;
 }
 
-/* The line that decides again, where there is something to be said beyond what was typed. */
-static vg_status tell_again(vg_policy *policy, const char *path, const vg_decide_request *request) {
+/* Makes the command line that repeats the decision, where it says more than the options given. */
+static vg_status make_line(vg_policy *policy, const char *path, const vg_decide_request *request) {
     vg_policy_data *data = vg_policy__data(policy);
     vg_base__release(data->line);
     policy->line = data->line = NULL;
@@ -191,5 +191,5 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
         return status;
     }
     VG_TRY(vg_policy__save(policy, saved));
-    return tell_again(policy, path, &request);
+    return make_line(policy, path, &request);
 }

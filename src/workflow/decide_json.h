@@ -7,12 +7,12 @@
 #include "vargate/policy.h"
 #include "vargate/workflow.h"
 
-/* The object "calibration"; policy->selection is not NULL. */
+/* The object "calibration"; policy->selection must not be NULL. */
 json_t *vg_decide__selection_json(const vg_policy *policy);
-/* The part of it that a target risk adds, read back; what is missing keeps its value. */
+/* Reads back the part of it that a target risk adds; missing keys keep their values. */
 void vg_decide__read_promise(vg_selection *out, const json_t *from);
 
-/* The switches of the measures as an object of a policy's or a thresholds' file, and back: policy_file.c. */
+/* The switches of the measures as an object of a policy's or a thresholds' file, and read back: policy_file.c. */
 json_t *vg_conventions__json(const vg_score_options *options);
 vg_status vg_conventions__read(vg_score_options *out, const json_t *from, const char *path);
 /* The first switch that `own` sets to something that is neither the default nor the stored one; NULL: none. */

@@ -1,4 +1,4 @@
-/* decide_policy.c - the policy of a decision: reading what was asked for, its name, its application to scores. */
+/* decide_policy.c - the policy of a decision: reading the options, its name, its application to scores. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void vg_decide__text(char out[VG_POLICY_TEXT], const vg_decide_candidate *candid
 }
 
 /* --- reading `by` ------------------------------------------------------------------------------------------------- */
-/* The whole text as one number. */
+/* Reads the whole text as one number. */
 static bool read_number(const char *text, double *out) {
     char *end;
     if (*text == '\0' || *text == ' ' || *text == '\t')
@@ -129,7 +129,7 @@ static vg_status check_values(const vg_policy_data *policy, const vg_policy_opti
     return VG_OK;
 }
 
-/* Targets and the confidence as the library can meet them. */
+/* Checks that targets and confidence are in their ranges. */
 static vg_status check_ranges(const vg_policy_options *o) {
     if (!isnan(o->target_risk) && !(o->target_risk > 0 && o->target_risk < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "target_risk: %g is not between 0 and 1", o->target_risk);
@@ -140,7 +140,7 @@ static vg_status check_ranges(const vg_policy_options *o) {
     return VG_OK;
 }
 
-/* A policy's file says everything. */
+/* A policy's file decides everything. */
 static vg_status fill_from_file(vg_policy_data *policy, const vg_policy_options *o) {
     if (o->by || !isnan(o->k) || !isnan(o->threshold) || !isnan(o->target_risk) || !isnan(o->target_coverage) ||
         o->calibration)

@@ -29,8 +29,8 @@ static vg_status load_maps(vg_decide_scored *f) {
     return VG_OK;
 }
 
-/* Makes the sites that are left out those that every policy abstains on, and which are no errors: they are then in no
- * figure of the kept ones. */
+/* Makes every policy abstain on the sites that are left out, and unmarks their errors, so that no figure of the kept
+ * sites counts them. */
 static void leave_out(const vg_decide_scored *f) {
     vg_tally_info rows = vg_tally__info(f->tally);
     vg_measure measures[VG_DECIDE_CANDIDATES];
@@ -45,7 +45,7 @@ static void leave_out(const vg_decide_scored *f) {
     }
 }
 
-/* The tally makes the margin ratios, and it needs labels. */
+/* Scores with a tally, which makes the margin ratios and needs labels. */
 vg_status vg_decide_scored__open(vg_decide_scored *f, const vg_policy_data *policy, const vg_decide_input *input,
                                  const char *path, const char *labels, bool calibrated) {
     if (input->reading.ignore && labels != vg_score_no_labels && policy->shown.target_coverage > 0)

@@ -1,10 +1,10 @@
-/* decide_search.c - the search for a policy that meets a target risk: k of the rule and thresholds of every measure, of
- * plain logits and of logits at a temperature.
+/* decide_search.c - the search for a policy that meets a target risk: k of the rule and thresholds of every measure,
+ * of plain logits and of logits at a temperature.
  *
- * The validation samples are divided once. Those set aside (a fifth, at most 1,000) fit the temperature, one number for
- * all members, and nominate the candidates worth a test; in a stream they also place the thresholds. The others test
- * the nominees, which share the chance of a wrong promise. What is chosen on samples that no test looks at costs
- * nothing, so that the promise covers the whole search (docs/evaluation.md). */
+ * The validation samples are divided once. Those set aside (a fifth, at most 1,000) fit the temperature, one number
+ * for all members, and nominate the candidates to test; in a stream they also place the thresholds. The others test
+ * the nominees, which share the probability of a wrong promise. Choices made on samples that no test uses need no
+ * correction, so the promise covers the whole search (docs/evaluation.md). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ typedef struct search_work {
 } search_work;
 
 /* --- the candidates ----------------------------------------------------------------------------------------------- */
-/* Candidates of a measure: one a gate setting. Baselines, which are computed only when named, are not searched. */
+/* The number of candidates of a measure: one per gate setting. Baselines, which are computed only when named, are
+ * not searched. */
 static size_t ways_of(vg_field field) {
     if (!(VG_FIELDS_ALL & VG_FIELD_BIT(field)))
         return 0;
@@ -72,7 +73,7 @@ static vg_status gather_aside(double *logits, int64_t *labels, size_t wanted, se
     return VG_OK;
 }
 
-/* One temperature for all members, to four digits: few samples determine no more, and a person can type it. */
+/* One temperature for all members, to four digits: few samples determine no more, and it is short enough to type. */
 static vg_status fit_temperature(char out[VG_NAME_SIZE], const double *logits, const int64_t *labels, size_t n,
                                  const search_work *work) {
     const vg_score_layout *layout = &work->validation[0].in.layout;
@@ -90,7 +91,7 @@ static vg_status fit_temperature(char out[VG_NAME_SIZE], const double *logits, c
     return VG_OK;
 }
 
-/* Fits the temperature where there are plain logits to fit it to. */
+/* Fits the temperature where the input is plain logits. */
 static vg_status find_temperature(search_work *work) {
     const vg_score_input *in = &work->validation[0].in;
     size_t each = in->layout.m * in->layout.c, most = each ? MOST_LOGITS / each : 0;
@@ -156,7 +157,7 @@ static vg_status score_validation(search_work *work) {
     return score(&work->validation[1], work, policy->calibration, work->input.reading.labels, true);
 }
 
-/* Leaves the nominees alone as the policy's candidates. */
+/* Keeps only the nominees as the policy's candidates. */
 static vg_status nominate(search_work *work) {
     vg_policy_data *policy = work->policy;
     const vg_decide_scored *plain = &work->validation[0];

@@ -1,4 +1,5 @@
-/* decide_text.c - decisions in a few lines: the policy, how it was chosen, what is kept, which images are referred. */
+/* decide_text.c - decisions as a few lines of text: the policy, how it was chosen, what is kept, which images are
+ * referred. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static double share(unsigned long long part, unsigned long long whole) {
 
 static const char *plural(unsigned long long count) { return count == 1 ? "" : "s"; }
 
-/* How the promise came about: the unit, the bound, what was tried and what it cost. */
+/* How the promise was made: the unit, the bound, the candidates tried and their share of the level. */
 static void write_promise(const text_lines *t) {
     static const char *const bounds[] = {"Clopper-Pearson", "Hoeffding-Bentkus", "betting"};
     const vg_policy *policy = t->policy;

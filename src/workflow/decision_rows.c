@@ -1,7 +1,8 @@
-/* decision_rows.c - writes decisions as arrays (.npz), CSV or JSON lines. id is the sample's id, or its number where it
- * has none; in multilabel mode the other columns have one value a label (pred_0, ... in CSV). Where classes have names,
- * the arrays are followed by `classes`, the other columns by pred_name and decision_name; in multilabel mode these are
- * the labels predicted and decided to be there, and abstained_name follows: the labels that were left open. */
+/* decision_rows.c - writes decisions as arrays (.npz), CSV or JSON lines. id is the sample's id, or its number where
+ * it has none; in multilabel mode the other columns have one value per label (pred_0, ... in CSV). Where classes
+ * have names, the arrays are followed by `classes`, the other columns by pred_name and decision_name; in multilabel
+ * mode these are the labels predicted and decided to be present, and abstained_name, the labels that were abstained
+ * on. */
 #include "workflow/decision_rows.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void write_value(vg_text_rows *rows, vg_field field, const void *values, 
         vg_text_rows__real(rows, ((const double *)values)[index], json);
 }
 
-/* The names of the labels predicted and decided to be there, and of those abstained from. */
+/* The names of the labels predicted and decided to be present, and of those abstained on. */
 static void write_label_names(vg_text_rows *rows, const vg_row_names *names, const vg_scores *block, size_t row,
                               size_t labels, bool json) {
     const int32_t *pred = block->pred + row * labels, *decision = block->decision + row * labels;

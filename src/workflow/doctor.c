@@ -1,5 +1,5 @@
-/* doctor.c - what this build and this machine have, and how to get what is missing: `vargate doctor`. Nothing is
- * started and nothing is written; files of data sets are looked for and not read. */
+/* doctor.c - what this build and this machine have, and how to get what is missing: `vargate doctor`. It starts no
+ * program and writes nothing; files of data sets are searched for but not read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void processor(examination *e) {
     add(e, "processor", found, advice);
 }
 
-/* Opens a backend and says what it is, or why it cannot be opened, with the advice. */
+/* Opens a backend and reports what it is, or why it cannot be opened, with the advice. */
 static void device(examination *e, const char *topic, const char *name, const char *advice) {
     vg_backend *backend;
     if (vg_backend__open(&backend, name, NULL) == VG_OK) {
@@ -121,7 +121,7 @@ static void programs(examination *e) {
         fetches ? NULL : "apt-get install curl");
 }
 
-/* The names of the data sets that are here, and of those that are not. */
+/* The names of the data sets that are on this machine, and of those that are not. */
 static vg_status data_sets(examination *e) {
     size_t count;
     const vg_data_entry *all = vg_data_catalogue(&count);
@@ -138,7 +138,7 @@ static vg_status data_sets(examination *e) {
         snprintf(to + used, sizeof here - used, "%s%s", used ? ", " : "", all[i].name);
     }
     if (*missing)
-        snprintf(advice, sizeof advice, "vargate data fetch NAME brings others: %.160s", missing);
+        snprintf(advice, sizeof advice, "vargate data fetch NAME downloads others: %.160s", missing);
     add(e, "data sets", *here ? here : "none", advice);
     return VG_OK;
 }

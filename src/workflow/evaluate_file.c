@@ -9,7 +9,7 @@
 #include "workflow/workflow_options.h"
 
 typedef struct evaluation_owner {
-    vg_evaluation_result result; /* what the caller sees */
+    vg_evaluation_result result; /* the public part */
     char *file;
     vg_evaluation *evaluation;
     vg_figure_table *whole, *measures, *brief;

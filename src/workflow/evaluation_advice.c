@@ -1,7 +1,7 @@
-/* evaluation_advice.c - what to use, in one sentence, from the findings of an evaluation; and which calibrator the
+/* evaluation_advice.c - advice in one sentence from the findings of an evaluation; and which calibrator the
  * predictions of a file support, as one more finding.
  *
- * The mean over members is all that a calibrator of the mean needs: it is taken of all samples or, of large files, of
+ * A calibrator of the mean needs only the mean over members. It is taken over all samples or, of large files, over
  * runs of samples spread over the file, and given to vg_calibrate as probabilities of one member, which compares the
  * methods on samples that they were not fitted to. */
 #include <stdio.h>
@@ -48,7 +48,7 @@ void vg_evaluation__advice(char out[VG_FINDING_SIZE], const vg_finding *findings
 
 enum { ADVICE_ELEMENTS = 1 << 20, ADVICE_MEMBERS = 1 << 23, RUNS = 16, FEWEST = 40 };
 
-/* Samples that are looked at: so many means, and so many predictions behind them, at most. */
+/* The number of samples used: limits the means and the predictions that are read for them. */
 static size_t samples_of(const vg_score_layout *layout) {
     size_t most = ADVICE_ELEMENTS / layout->c, read = ADVICE_MEMBERS / layout->m / layout->c;
     most = read < most ? read : most;
@@ -107,7 +107,8 @@ vg_status vg_evaluation__advise_calibrator(vg_finding *out, const vg_score_input
         snprintf(out->choice, sizeof out->choice, "%s", found->supported);
         snprintf(out->text, sizeof out->text, "%s", found->advice);
     }
-    if (status == VG_ERR_DATA || status == VG_ERR_NUMERIC) /* what was evaluated may still be nothing to calibrate */
+    if (status == VG_ERR_DATA ||
+        status == VG_ERR_NUMERIC) /* the evaluated predictions may be impossible to calibrate */
         status = VG_OK;
     vg_calibration_free(found);
     vg_base__release(mean);

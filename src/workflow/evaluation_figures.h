@@ -15,7 +15,7 @@ const vg_estimate *vg_evaluation__ranking_estimate(const vg_ranking *ranking, si
 
 /* One row with the figures of the data set as a whole; those of multilabel data only where it is. */
 vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation *evaluation);
-/* One row a measure: the ranking figures, then risks and coverages at the operating points, which have no key. The
+/* One row per measure: the ranking figures, then risks and coverages at the operating points, which have no key. The
  * table borrows the evaluation's names. */
 vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluation *evaluation);
 /* The rows and columns of that table that a first look needs. It borrows the table's names. */
@@ -29,7 +29,7 @@ vg_status vg_evaluation__of_input(vg_evaluation_result **out, struct vg_score_in
 vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_score_input *in);
 /* Whether a finding chooses something: a measure, a k, a calibrator. */
 bool vg_evaluation__is_advice(const vg_finding *finding);
-/* What these choose, in one sentence. */
+/* The choices of these findings, in one sentence. */
 void vg_evaluation__advice(char out[VG_FINDING_SIZE], const vg_finding *findings, size_t count);
 
 #endif

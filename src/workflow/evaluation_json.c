@@ -130,7 +130,7 @@ static json_t *classes_json(const vg_evaluation *e, const char *const *names) {
     return array;
 }
 
-/* What to use, and where the difference to the next is noise: the findings that choose something. */
+/* The advice: the findings that choose something, and whether the difference to the next is noise. */
 static json_t *advice_json(const vg_evaluation_result *result) {
     json_t *out = json_object();
     for (size_t i = 0; i < result->finding_count; i++) {
@@ -161,7 +161,7 @@ static json_t *findings_json(const vg_evaluation_result *result) {
     return array;
 }
 
-/* The best measure against the one to be preferred unless it is beaten. */
+/* The best measure against the one that is preferred unless it is beaten. */
 static json_t *lead_json(const vg_evaluation *e) {
     json_t *out = json_object();
     if (e->lead.leader < e->measure_count)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The table that callers see points into the rest. */
+/* The public table points into the rest. */
 typedef struct figure_storage {
     vg_figure_table table;
     const char **names;

@@ -1,8 +1,8 @@
 /* figures_file.c - figures of evaluations and comparisons with OOD sets in a file: JSON or CSV by its name.
  *
- * JSON: the document of `--json`, or a list of them. CSV: one row a measure and file, the figures of the whole data set
- * repeated: file, n, accuracy, ..., measure, aurc, ...; with intervals KEY_low and KEY_high beside each figure. What is
- * undefined is left empty. */
+ * JSON: the document of `--json`, or a list of them. CSV: one row per measure and file, the figures of the whole
+ * data set repeated: file, n, accuracy, ..., measure, aurc, ...; with intervals KEY_low and KEY_high beside each
+ * figure. Undefined figures are empty. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 typedef struct figures_file {
     vg_text *text;
-    vg_status status; /* the first failure; what follows it is dropped */
+    vg_status status; /* the first failure; later output is dropped */
     size_t documents; /* written so far */
     bool list;        /* JSON: several documents */
 } figures_file;

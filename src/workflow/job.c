@@ -1,4 +1,4 @@
-/* job.c - messages from a running job to its listener, and the listener's wish to stop. See job.h. */
+/* job.c - messages from a running job to its listener, and its request to stop. See job.h. */
 #include "workflow/job.h"
 
 #include <stdio.h>

@@ -5,14 +5,13 @@
 #include "base/base.h"
 #include "vargate/workflow.h"
 
-/* A counted part of the work. VG_ERR_INTERRUPTED, with a message that names `what`, once the listener wants to stop;
- * the caller then cleans up and hands the status on. vg_job__end is due after every begin, also after an interruption.
- */
+/* A counted part of the work. VG_ERR_INTERRUPTED, with a message that names `what`, once the listener asks to stop;
+ * the caller then cleans up and returns the status. vg_job__end must follow every begin, also after an interruption. */
 vg_status vg_job__begin(const vg_job *job, const char *what, const char *unit);
 vg_status vg_job__progress(const vg_job *job, const char *what, unsigned long long done, unsigned long long total);
 void vg_job__end(const vg_job *job);
 
-/* One line for a person. */
+/* One line for the user. */
 void vg_job__note(const vg_job *job, const char *format, ...) VG_PRINTF(2, 3);
 void vg_job__warn(const vg_job *job, const char *format, ...) VG_PRINTF(2, 3);
 

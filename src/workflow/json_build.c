@@ -36,7 +36,7 @@ void vg_json__put_count(json_t *object, const char *key, unsigned long long valu
 
 json_t *vg_json__string(const char *text) {
     json_t *value = json_string(text);
-    if (!value) { /* not UTF-8, or no memory: then the second call fails too */
+    if (!value) { /* not UTF-8, or out of memory: then the second call fails too */
         char shown[1024];
         value = json_string(vg_printable(shown, sizeof shown, text));
     }

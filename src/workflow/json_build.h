@@ -21,7 +21,7 @@ json_t *vg_json__number(double value);
  * docs/schema/COMMAND.schema.json. */
 #define VG_JSON_SCHEMA "vargate/1"
 json_t *vg_json__document(const char *command);
-/* Sets object[key]; takes the value over. */
+/* Sets object[key]; takes ownership of the value. */
 void vg_json__put(json_t *object, const char *key, json_t *value);
 void vg_json__put_number(json_t *object, const char *key, double value);
 void vg_json__put_count(json_t *object, const char *key, unsigned long long value);
@@ -45,8 +45,8 @@ void vg_json__put_images(json_t *object, const vg_image_list *images);
 /* {key: name of the row that is best at it} for the figures of a table that have a key. */
 json_t *vg_json__best(const vg_figure_table *table);
 
-/* The value as text, without a newline at its end, which is the caller's (free); drops the value. Objects and arrays of
- * arrays are on lines of their own, plain arrays on one line. */
+/* The value as text without a final newline, freed by the caller with free(); releases the value. Objects and arrays
+ * of arrays are on lines of their own, plain arrays on one line. */
 vg_status vg_json__text(char **out, json_t *value);
 /* The same with every value on a line of its own: the layout of results.json. */
 vg_status vg_json__indented(char **out, json_t *value);

@@ -38,18 +38,18 @@ unsigned vg_measure_columns__bits(vg_field_set set) {
     return which;
 }
 
-/* Means and spreads are counted while the next block is scored: they lie in two places in turn. The first block, which
- * tells how much room they need, is counted at once. */
+/* Means and spreads are counted while the next block is scored, so two buffers alternate. The first block, which
+ * shows their size, is counted at once. */
 typedef struct column_job {
     const vg_score_input *in;
     vg_columns *columns;
     vg_tally *tally;
-    double spread;           /* what turns the population spread into the one the decision rule uses */
+    double spread;           /* the factor from the population spread to the one that the decision rule uses */
     vg_tally_beside *beside; /* from the second block on; NULL: all are counted at once */
     double *own;             /* with `beside`: twice means and spreads, `room` values each */
     size_t room;
-    bool second;  /* the next block goes to the second place */
-    bool refused; /* a block before had failed; its message is taken from the counting thread */
+    bool second;  /* the next block goes to the second buffer */
+    bool refused; /* an earlier block failed; its message comes from the counting thread */
 } column_job;
 
 static void place_columns(void *context, size_t first, vg_scores *block) {
@@ -65,7 +65,7 @@ static void place_columns(void *context, size_t first, vg_scores *block) {
     block->std = std;
 }
 
-/* After the first block, of `rows`, when others follow and more than one thread is wanted. */
+/* Called after the first block, of `rows`, when others follow and more than one thread may be used. */
 static void start_beside(column_job *job, size_t rows) {
     if (rows == job->in->layout.n || job->in->options.threads == 1)
         return;
@@ -83,7 +83,7 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
         block->std[i] *= job->spread;
     size_t each = layout->multilabel ? layout->c : 1; /* rows of a sample */
     vg_tally_block counted = {block->mean, block->std, job->in->labels + first * each, rows, NULL, 0, 0};
-    if (job->beside) { /* the next block is being scored already: the one after it */
+    if (job->beside) { /* the next block is being scored already: prefault for the one after it */
         counted.columns = job->columns;
         counted.ahead = (first + 2 * rows) * each;
         counted.ahead_rows = rows * each;
@@ -126,8 +126,8 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
     vg_status status =
         vg_score_pass__run(in, tally ? VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD) : 0, &sink, summary);
     const char *message = job.beside ? vg_tally_beside__wait(job.beside) : NULL;
-    if (message &&
-        (status == VG_OK || job.refused)) /* it came after the pass or stopped it; else another failure came first */
+    if (message && (status == VG_OK ||
+                    job.refused)) /* counting failed after the pass or stopped it; else another failure came first */
         status = vg_base__fail(VG_ERR_DATA, "%s: %s", in->path, message);
     vg_tally_beside__free(job.beside);
     free(job.own);

@@ -1,5 +1,5 @@
-/* measure_columns.h - whole columns of measures for evaluation: scored in one pass, with what the labels say beside
- * them. */
+/* measure_columns.h - whole columns of measures for evaluation, scored in one pass together with the tally of the
+ * labels. */
 #ifndef VG_WORKFLOW_MEASURE_COLUMNS_H
 #define VG_WORKFLOW_MEASURE_COLUMNS_H
 
@@ -10,9 +10,10 @@
 /* Bits VG_COLUMN_* of the measures in a set. */
 unsigned vg_measure_columns__bits(vg_field_set set);
 
-/* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads and
- * labels into it. `*columns` is the caller's, freed with vg_columns__free also on failure. `lean`: they are for
- * vg_evaluate__columns alone, which can do without some (where the options allow it). `summary` may be NULL. */
+/* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads
+ * and labels into it. `*columns` is owned by the caller, freed with vg_columns__free also on failure. `lean`: they
+ * are used by vg_evaluate__columns only, which computes some of them (where the options allow it). `summary` may be
+ * NULL. */
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
                                     bool lean, vg_score_summary *summary);
 

@@ -27,7 +27,7 @@ vg_status vg_name_list__write(vg_writer *writer, const char *path, const char *k
     char *text = ok ? vg_base__json_text(list, 0) : NULL;
     json_decref(list);
     if (!text)
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the list of %s", key);
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the list of %s", key);
     vg_status status = vg_writer__metadata(writer, key, text);
     free(text);
     return status;

@@ -1,4 +1,4 @@
-/* nearest_name.c - suggestions for words that were mistyped, for the faces of the library. */
+/* nearest_name.c - suggestions for mistyped words. */
 #include "base/names.h"
 #include "vargate/workflow.h"
 

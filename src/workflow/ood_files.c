@@ -1,4 +1,4 @@
-/* ood_files.c - how well each measure tells out-of-distribution samples from those of one file; the same as JSON. */
+/* ood_files.c - how well each measure separates out-of-distribution samples from those of one file; and its JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const vg_figure figures[] = {{"auroc", "AUROC", 1, 0},
                                     {"detection_error", "detection error", 0, 0}};
 enum { FIGURES = sizeof figures / sizeof *figures, SET_NAME = 256 };
 
-/* What the result's sets point to. */
+/* The memory that the result's sets point to. */
 typedef struct set_storage {
     char name[SET_NAME];
     char *file;
@@ -25,7 +25,7 @@ typedef struct set_storage {
 } set_storage;
 
 typedef struct ood_owner {
-    vg_ood_result result; /* what the caller sees */
+    vg_ood_result result; /* the public part */
     char *id_file;
     vg_ood_set *sets;
     set_storage *storage;
@@ -66,7 +66,7 @@ static vg_status fill_table(set_storage *set, size_t count) {
     return VG_OK;
 }
 
-/* The measures that both files have: energy and maxlogit are there only for logits. One allocation, *inside, holds both
+/* The measures that both files have: energy and maxlogit exist only for logits. One allocation, *inside, holds both
  * lists. */
 static vg_status common_measures(vg_measure **inside, vg_measure **outside, size_t *count, const vg_sample_measures *id,
                                  const vg_sample_measures *ood) {
@@ -158,7 +158,7 @@ vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *con
     if (owner) {
         owner->sets = calloc(count ? count : 1, sizeof *owner->sets);
         owner->storage = calloc(count ? count : 1, sizeof *owner->storage);
-        owner->result.set_count = owner->storage ? count : 0; /* what vg_ood_result_free looks through */
+        owner->result.set_count = owner->storage ? count : 0; /* vg_ood_result_free visits these */
     }
     vg_status status = owner && owner->sets && owner->storage
                            ? fill(owner, id_path, paths, count, &work)

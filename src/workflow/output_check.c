@@ -1,4 +1,4 @@
-/* output_check.c - whether an output may be written: the ending of its name, then what is there already. */
+/* output_check.c - whether an output may be written: the ending of its name, then the file that it would replace. */
 #include <string.h>
 
 #include "base/names.h"

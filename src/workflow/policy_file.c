@@ -1,4 +1,4 @@
-/* policy_file.c - a policy as a JSON file, so that what was chosen once decides for files and streams later.
+/* policy_file.c - a policy as a JSON file, so that it can be applied to files and streams later.
  *
  *     schema "vargate/1", command "policy", version   the format's number, and the program that wrote it
  *     by, k | threshold, keep                         what decides: the rule, or a measure kept "below" or "above"
@@ -7,8 +7,8 @@
  *     temperature                                     numbers that logits are divided by first; absent: none
  *     calibration_map                                 the map that predictions go through first; absent: none
  *     conventions                                     the switches of the measures (docs/measures.md)
- *     calibration                                     how it was chosen, as `vargate decide --json` tells it
- *     sentence                                        for a person
+ *     calibration                                     how it was chosen, as in `vargate decide --json`
+ *     sentence                                        a description for readers
  * Numbers have 17 significant digits, so that the file decides as the choice did. docs/schema/policy.schema.json. */
 #include <errno.h>
 #include <math.h>
@@ -160,7 +160,7 @@ static vg_status copy_names(vg_policy_data *policy, const char *const *names, si
     return VG_OK;
 }
 
-/* Temperatures as text that reads back as they are. */
+/* Temperatures as text that reads back exactly. */
 static vg_status temperature_text(char **out, const double *values, size_t count) {
     size_t used = 0;
     VG_TRY(vg_base__alloc(out, count, VG_NAME_SIZE, "temperatures"));
@@ -303,7 +303,7 @@ static size_t count_of(const json_t *object, const char *key) {
     return json_is_integer(value) && json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
 }
 
-/* `count` numbers > 0, freed by the caller. */
+/* Reads `count` numbers > 0, freed by the caller. */
 static vg_status read_positive(double **out, const json_t *array, const char *what, const char *path) {
     size_t count = json_array_size(array);
     VG_TRY(vg_base__alloc(out, count, sizeof **out, what));
@@ -357,7 +357,7 @@ static vg_status read_rule(vg_policy_data *policy, const json_t *root, const cha
     return VG_OK;
 }
 
-/* What was promised when the policy was chosen; the figures that a summary shows. */
+/* Reads the promise made when the policy was chosen, and the figures of its summary. */
 static void read_selection(vg_policy_data *policy, const json_t *from) {
     vg_selection *s = &policy->selection;
     *s = (vg_selection)VG_SELECTION_INIT;

@@ -6,7 +6,7 @@
 
 const char *vg_policy__unit(const vg_policy *policy) { return vg_policy__read(policy)->by_image ? "image" : "sample"; }
 
-/* What is kept, what that is worth on the validation data, what is promised. */
+/* What is kept, its figures on the validation data, and the promise. */
 static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *policy, const char *value) {
     const vg_policy *p = &policy->shown;
     const vg_selection *s = &policy->selection;

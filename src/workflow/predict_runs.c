@@ -19,7 +19,8 @@ static vg_status write_labels(vg_prediction *p, vg_writer *writer) {
     return status;
 }
 
-/* Names of the images' files, else their numbers in the data set: what a split or a limit left of it can be told. */
+/* Names of the images' files, else their numbers in the data set, which identify the images that a split or a limit
+ * kept. */
 static vg_status write_ids(vg_prediction *p, vg_writer *writer) {
     VG_TRY(vg_prediction__id_names(p));
     if (p->id_names)
@@ -32,7 +33,7 @@ static vg_status write_ids(vg_prediction *p, vg_writer *writer) {
     return status;
 }
 
-/* The trained k of the gate, which several networks do not have in common; NULL: none. */
+/* The trained k of the gate; NULL: none, or several networks, which do not share one. */
 static const double *gates_of(const vg_prediction *p) {
     return p->options.run_count == 1 && p->members > 1 ? p->info[0].class_k : NULL;
 }
@@ -56,7 +57,7 @@ static vg_status write_chunks(vg_prediction *p, vg_writer *writer, const char *n
     return VG_OK;
 }
 
-/* Arrays are written one after the other: the images are predicted once more for Q, rather than held in memory. */
+/* Arrays are written one after the other: the images are predicted again for Q instead of being held in memory. */
 static vg_status write_members(vg_prediction *p, vg_writer *writer) {
     const double *gates = gates_of(p);
     VG_TRY(write_chunks(p, writer, p->options.logits ? "Z" : "P", NULL));

@@ -1,4 +1,4 @@
-/* prediction.c - networks and images opened together, logits of both. See prediction.h. */
+/* prediction.c - opens networks and images together, and computes logits. See prediction.h. */
 #include "workflow/prediction.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "workflow/job.h"
 #include "workflow/workflow_options.h"
 
-/* The checkpoint of a run folder that is to be used; a file as it is. */
+/* The checkpoint of a run folder to use; a checkpoint file is taken directly. */
 static vg_status checkpoint_path(char *out, size_t room, const char *run, int which) {
     struct stat st;
     if (stat(run, &st) != 0)
@@ -23,7 +23,7 @@ static vg_status checkpoint_path(char *out, size_t room, const char *run, int wh
     return VG_OK;
 }
 
-/* Network i must have the shape and the classes of the first; classes in another order are put into its. */
+/* Network i must have the shape and the classes of the first; classes in another order are reordered. */
 static vg_status join_ensemble(vg_prediction *p, size_t i, const char *path) {
     const vg_predict_runs_options *r = &p->options;
     const vg_predictor_info *a = &p->info[0], *b = &p->info[i];
@@ -67,7 +67,7 @@ static vg_status open_predictors(vg_prediction *p) {
     return VG_OK;
 }
 
-/* How images are read for the first network: as its recipe says, in its channels where that loses nothing. */
+/* How images are read for the first network: by its recipe, in its number of channels where that loses nothing. */
 static vg_dataset_options image_options(const vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     vg_dataset_options options = vg_training_data__options(net->recipe, p->options.data);
@@ -89,7 +89,7 @@ vg_status vg_prediction__open_set(vg_dataset **out, const char *input, const vg_
     return vg_dataset_open(out, path, VG_PART_ANY, options);
 }
 
-/* All networks must divide their data set alike. */
+/* All networks must have split their data set in the same way. */
 static vg_status check_splits(const vg_prediction *p) {
     const vg_predict_runs_options *r = &p->options;
     for (size_t i = 1; i < r->run_count; i++)
@@ -122,8 +122,8 @@ static vg_status check_training_classes(const vg_prediction *p, const vg_dataset
     return VG_OK;
 }
 
-/* Training images must be those of every network, with its classes in their order: the split depends on them. Mean and
- * spread of what a network was trained on tell its images from others, whatever path leads to them. */
+/* Training images must be those of every network, with its classes in their order: the split depends on them. They
+ * are recognised by the mean and standard deviation stored with the network, whatever their path. */
 static vg_status check_training_images(const vg_prediction *p, const vg_dataset_info *info) {
     for (size_t i = 0; i < p->options.run_count; i++) {
         const vg_recipe *first = p->info[0].recipe, *own = p->info[i].recipe;
@@ -149,7 +149,7 @@ static vg_status check_training_images(const vg_prediction *p, const vg_dataset_
     return VG_OK;
 }
 
-/* A test set that is a share of the training images: no network may have been trained on another division. */
+/* For a test set that is a share of the training images, no network may have been trained with another split. */
 static vg_status check_test_share(vg_prediction *p) {
     bool share = false;
     for (size_t i = 0; i < p->options.run_count; i++)
@@ -189,7 +189,7 @@ static vg_status open_images(vg_prediction *p) {
     return VG_OK;
 }
 
-/* Labels of test or other images in the network's numbers: by name where both have names, else as they are. */
+/* Numbers the labels of test or other images as the network does: by name where both have names, else unchanged. */
 static vg_status settle_labels(vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     const vg_job *job = &p->options.job;

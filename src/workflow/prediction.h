@@ -11,7 +11,7 @@
 #include "workflow/run_networks.h"
 #include "workflow/training_data.h"
 
-enum { VG_PREDICTION_CHUNK = 256 }; /* samples at once */
+enum { VG_PREDICTION_CHUNK = 256 }; /* samples per chunk */
 
 typedef struct vg_prediction {
     vg_predict_runs_options options; /* checked; exactly one of split and input is set; runs are those of the next */
@@ -35,9 +35,10 @@ typedef struct vg_prediction {
     bool on_device;            /* its blocks stay in the memory of the GPU */
 } vg_prediction;
 
-/* Takes the options over and checks them; opens nothing. After it, on failure too, the caller closes. */
+/* Copies and checks the options; opens nothing. The caller must close afterwards, also on failure. */
 vg_status vg_prediction__begin(vg_prediction *p, const vg_predict_runs_options *options);
-/* Refuses an output that is one of the inputs, or that would replace a file which is no such product of ours. */
+/* Refuses an output that is one of the inputs, or that would replace a file that vargate did not write as that
+ * product. */
 typedef struct vg_prediction_output {
     const char *path;
     vg_product product;
@@ -49,7 +50,8 @@ vg_status vg_prediction__check_output(const vg_prediction *p, const vg_predictio
 vg_status vg_prediction__open(vg_prediction *p);
 void vg_prediction__close(vg_prediction *p);
 
-/* Normalised images of samples first .. first + count - 1 (at most a chunk) into p->images, as network k wants them. */
+/* Normalised images of samples first .. first + count - 1 (at most a chunk) into p->images, normalised for network
+ * k. */
 vg_status vg_prediction__images(vg_prediction *p, size_t k, size_t first, size_t count);
 /* Logits of those samples into p->all, the members of the networks side by side. */
 vg_status vg_prediction__logits(vg_prediction *p, size_t first, size_t count);
@@ -61,8 +63,9 @@ int64_t vg_prediction__label(const vg_prediction *p, size_t i);
 /* The images that `input` of vg_predict_runs_options names: a data set, or a file or folder. */
 vg_status vg_prediction__open_set(vg_dataset **out, const char *input, const vg_dataset_options *options);
 
-/* The logits as input of a scoring pass, which computes them on the way; they are scored where the networks run. Of the
- * options the temperature, fields and scoring are used. Closed with vg_score_input__close, before the prediction. */
+/* The logits as input of a scoring pass, computed while it runs; they are scored on the device of the networks. Of
+ * the options the temperature, fields and scoring are used. Closed with vg_score_input__close, before the
+ * prediction. */
 vg_status vg_prediction__input(vg_score_input *in, vg_prediction *p, const vg_input_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* prediction_input.c - opens predictions with their labels and temperatures and checks that they fit each other. */
+/* prediction_input.c - opens predictions with their labels and temperatures and checks that they match. */
 #include "workflow/prediction_input.h"
 
 #include "calibrate/calibration.h"
@@ -24,7 +24,7 @@ static vg_status open_as(vg_score_input *in, const vg_input_options *options, co
     return vg_prediction_file__open_memory(&in->file, bytes->text, bytes->size, name, how);
 }
 
-/* Opens the file; `labels_optional`: one without the labels that labels_key names is opened all the same. */
+/* Opens the file; `labels_optional`: a file without the labels that labels_key names is opened too. */
 static vg_status open_file(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
     vg_prediction_options how = VG_PREDICTION_OPTIONS_INIT;
     how.key = options->key;
@@ -102,7 +102,7 @@ vg_status vg_score_input__calibrate(vg_score_input *in, const vg_input_options *
     return VG_OK;
 }
 
-/* A k for every class: of the file that is named, else as the scoring options have it. */
+/* A k for every class: from the file that is named, else from the scoring options. */
 static vg_status read_class_k(vg_score_input *in, const vg_input_options *options) {
     vg_score_options *o = &in->options;
     if (options->class_k) {

@@ -11,13 +11,14 @@
 
 typedef struct vg_calibrator vg_calibrator;
 
-/* Blocks of predictions that are computed on the way instead of being read from a file. */
+/* Blocks of predictions that are computed during a pass instead of being read from a file. */
 typedef struct vg_block_source {
     void *context;
-    /* Samples first .. first + rows - 1 (at most `most`); `feed` says where they lie and which stream writes them. */
+    /* Samples first .. first + rows - 1 (at most `most`); `feed` receives their memory and the stream that writes
+     * them. */
     vg_status (*block)(void *context, size_t first, size_t rows, vg_predictions *view, vg_scorer_feed_options *feed);
     size_t most;
-    const char *what, *unit; /* how progress is told: "predicting", "images" */
+    const char *what, *unit; /* for progress: "predicting", "images" */
 } vg_block_source;
 
 typedef struct vg_score_input {
@@ -52,9 +53,9 @@ typedef struct vg_score_input {
  * `in` holds nothing. */
 vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_input_options *options,
                                const vg_job *job);
-/* The same with the labels taken from `labels` instead of options->labels: a path, NULL for those in the file itself,
- * vg_score_no_labels for none at all, or vg_score_labels_if_any for those in the file itself and none where labels_key
- * names an array that it has not. */
+/* The same with the labels taken from `labels` instead of options->labels: a path, NULL for those in the file
+ * itself, vg_score_no_labels for none at all, or vg_score_labels_if_any for those in the file itself and none where
+ * it lacks the array that labels_key names. */
 extern const char vg_score_no_labels[];
 extern const char vg_score_labels_if_any[];
 vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
@@ -76,16 +77,16 @@ const size_t *vg_score_input__shape(const vg_score_input *in);
 /* Rows that are not independent of each other: the labels of a sample in multilabel mode, the sites of an image; else
  * 1. */
 size_t vg_score_input__unit_rows(const vg_score_input *in);
-/* Closes what is open; safe on one that was never opened (all zero). */
+/* Closes what is open; safe on an input that was never opened (all zero). */
 void vg_score_input__close(vg_score_input *in);
-/* The measures of a comparison: those asked for, and by default (all) the baselines too, as far as the input has them;
- * on a GPU without the baselines. */
+/* The measures of a comparison: those asked for, and by default (all) the baselines too, where the input allows
+ * them; on a GPU without the baselines. */
 vg_field_set vg_score_input__compared(const vg_score_input *in);
 /* Ids of the samples and names of the classes, for outputs; freed with vg_row_names__free before the input is. */
 vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in);
-/* Whether the first rows of the file are all distributions, as probabilities are and logits hardly ever. */
+/* Whether the first rows of the file are all distributions, which probabilities are and logits hardly ever. */
 bool vg_score_input__normalised(const vg_score_input *in);
-/* Reads options->temperature, checks it against the input and sets it to work: temperatures in in->options, a map on
+/* Reads options->temperature, checks it against the input and applies it: temperatures in in->options, a map to
  * every block, which makes the input one of probabilities. */
 vg_status vg_score_input__calibrate(vg_score_input *in, const vg_input_options *options);
 /* VG_ERR_DATA where an option says logits and the rows are distributions. */
@@ -101,8 +102,8 @@ vg_status vg_class_k__read(double **out, size_t *count, const char *text);
 /* Reads options->class_k and checks a k for every class against the input's layout. */
 vg_status vg_score_input__gates(vg_score_input *in, const vg_input_options *options);
 
-/* What a calibration is given as: temperatures, which the scorer divides logits by, or a map, which makes
- * probabilities of every block before it is scored. */
+/* A calibration: temperatures, by which the scorer divides logits, or a map, which makes probabilities of every
+ * block before it is scored. */
 struct vg_calibrator {
     double *temperature; /* count; NULL: none */
     size_t count;
@@ -119,7 +120,7 @@ void vg_calibrator__free(vg_calibrator *calibrator);
 /* VG_ERR_DATA or VG_ERR_ARGUMENT unless it is for such predictions. */
 vg_status vg_calibrator__check(const vg_calibrator *calibrator, const vg_score_layout *layout, bool logits,
                                const char *path);
-/* Replaces a view by what the map makes of it; a vg_block_map_fn. */
+/* Replaces a view by its mapped values; a vg_block_map_fn. */
 vg_status vg_calibrator__map(void *calibrator, vg_predictions *view);
 
 #endif

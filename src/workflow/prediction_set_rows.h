@@ -27,13 +27,13 @@ typedef struct vg_set_rows {
     uint32_t *order;      /* C, scratch */
 } vg_set_rows;
 
-/* path NULL: no file, places for a block that are then dropped. */
+/* path NULL: no file; results go to a block that is then dropped. */
 vg_status vg_set_rows__open(vg_set_rows *rows, const char *path, const vg_sets_data *sets, size_t n, size_t block);
 /* Places for a block that begins at sample `first`. */
 vg_set_places vg_set_rows__at(const vg_set_rows *rows, size_t first);
-/* Takes the block that was put there. */
+/* Writes or keeps the block whose results are in those places. */
 vg_status vg_set_rows__take(vg_set_rows *rows, size_t first, size_t count);
-/* VG_OK: writes what is left and renames. Else removes it. Frees everything; returns the status. */
+/* VG_OK: writes the rest and renames. Else removes the file. Frees everything; returns the status. */
 vg_status vg_set_rows__close(vg_set_rows *rows, vg_status status);
 
 /* The classes of a set by falling value (ties: the lower first), into order; returns how many. */

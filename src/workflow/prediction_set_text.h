@@ -8,11 +8,11 @@
 const char *vg_sets__score_word(size_t i);
 const char *vg_sets__by_word(size_t i);
 
-/* The figures as a table, or what a machine answers and a person gets; freed with vg_free. */
+/* The figures as a table, or the shares that are answered automatically and left to a person; freed with vg_free. */
 vg_status vg_sets__table(char **out, const vg_sets *sets, bool decisions);
 /* Writes the thresholds, beside and renamed. */
 vg_status vg_sets__save(vg_sets_data *sets, const char *path);
-/* An object from such a file; `options` says how predictions are read. */
+/* Makes an object from such a file; `options` says how predictions are read. */
 vg_status vg_sets__load(vg_sets_data **out, const vg_sets_options *options);
 
 #endif

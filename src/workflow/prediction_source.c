@@ -1,4 +1,4 @@
-/* prediction_source.c - the logits of networks as input of a scoring pass: scored as they come, and never kept. */
+/* prediction_source.c - the logits of networks as input of a scoring pass: scored as they are computed, never kept. */
 #include <string.h>
 
 #include "nn/predictor.h"
@@ -14,8 +14,8 @@ static vg_score_device device_of(const vg_prediction *p) {
     return VG_SCORE_ON_CUDA;
 }
 
-/* Logits stay in the GPU's memory for one network that is scored there. Several networks' members come together on the
- * host. */
+/* Logits stay in the GPU's memory for one network that is scored there. The members of several networks are put
+ * together on the host. */
 static vg_status logits_block(void *context, size_t first, size_t rows, vg_predictions *view,
                               vg_scorer_feed_options *feed) {
     vg_prediction *p = context;
@@ -51,7 +51,7 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
     in->sample_numbers = p->indices;
     in->layout = (vg_score_layout){p->n, p->members, p->classes, in->options.k_count, in->options.k, false, NULL};
     VG_TRY(vg_score_input__calibrate(in, options));
-    if (in->calibrator && in->calibrator->map && p->on_device) { /* maps work on the host's memory */
+    if (in->calibrator && in->calibrator->map && p->on_device) { /* maps are applied in host memory */
         p->on_device = false;
         p->blocks.most = VG_PREDICTION_CHUNK;
     }

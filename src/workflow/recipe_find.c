@@ -1,4 +1,4 @@
-/* recipe_find.c - a recipe by the name a person types: a file, or one that ships, with changes to its keys. */
+/* recipe_find.c - finds a recipe: a file, or one that ships by its name, with changes to its keys. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { PATH_ROOM = 8300, MOST_RECIPES = 64, NAME_ROOM = 64 };
 
-/* The recipes that ship, one after the other, each behind a line "%%% NAME" (cmake/Embed.cmake). */
+/* The recipes that ship, in sequence, each after a line "%%% NAME" (cmake/Embed.cmake). */
 extern const unsigned char vg_recipes__shipped[];
 extern const size_t vg_recipes__shipped_size;
 
@@ -37,13 +37,13 @@ static size_t list_shipped(shipped_recipe *out, size_t room) {
     return count;
 }
 
-/* A folder of that name, a run for example, is no recipe. */
+/* A folder of that name, such as a run, is not a recipe. */
 static bool is_file(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/* recipes/NAME.yaml in the working folder, if there is one: a copy that a person may have changed. */
+/* recipes/NAME.yaml in the working folder, if there is one: a copy that the user may have changed. */
 static bool recipe_here(char out[PATH_ROOM], const char *name) {
     size_t length = strlen(name);
     bool yaml = length > 5 && strcmp(name + length - 5, ".yaml") == 0;

@@ -1,4 +1,5 @@
-/* report_command.c - the line that repeats a page's decisions, and the time the page was made. See report_command.h. */
+/* report_command.c - the command line that repeats a page's decisions, and the time the page was made. See
+ * report_command.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* gmtime_r */
 #endif
@@ -37,7 +38,7 @@ static void append(line *l, const char *bytes, size_t length) {
     l->text[l->used] = '\0';
 }
 
-/* A word as a shell reads it back: in single quotes unless it holds only characters that mean nothing to a shell. */
+/* A word quoted for a shell: in single quotes unless it holds only characters without a meaning to a shell. */
 static void append_word(line *l, const char *word) {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (l->used)
@@ -59,7 +60,7 @@ static void append_option(line *l, const char *option, const char *value) {
     append_word(l, value);
 }
 
-/* How the arrays or columns of a file are found. */
+/* Appends the options that select the arrays or columns of a file. */
 static void append_columns(line *l, const vg_input_options *reading) {
     append_option(l, "--labels-key", reading->labels_key);
     append_option(l, "--labels-from", reading->labels_from == 1 ? "1" : NULL);
@@ -99,7 +100,7 @@ static void append_reading(line *l, const vg_input_options *reading) {
     append_task(l, reading->scoring);
 }
 
-/* Whether a preset has the conventions that no option of their own sets. */
+/* Whether a preset has the conventions that have no option. */
 static bool has_preset(const vg_score_options *o, vg_preset preset) {
     vg_score_options p = VG_SCORE_OPTIONS_INIT;
     return vg_score_options_preset(&p, preset) == VG_OK && p.floor_form == o->floor_form && p.floor == o->floor &&

@@ -1,4 +1,4 @@
-/* report_command.h - lines to type: what a page shows so that its decisions can be repeated. Internal. */
+/* report_command.h - command lines that a page shows so that its decisions can be repeated. Internal. */
 #ifndef VG_WORKFLOW_REPORT_COMMAND_H
 #define VG_WORKFLOW_REPORT_COMMAND_H
 
@@ -9,9 +9,9 @@
  * are quoted for a shell where they need it. `*out` is released by vg_base__release. */
 vg_status vg_report_command__decide(char **out, const char *path, const vg_input_options *reading);
 
-/* The line by which `vargate decide` decides for a file as it did: `options` (words of a shell) that say what decides,
- * or the policy in the file `saved`, which also holds the conventions and the temperature; then how the file is read.
- * Labels are left out: they were those of the validation data. */
+/* The command line that repeats a decision of `vargate decide` for a file: `options` (words of a shell) that decide,
+ * or the policy in the file `saved`, which also holds the conventions and the temperature; then how the file is
+ * read. Labels are left out: they were those of the validation data. */
 vg_status vg_report_command__again(char **out, const char *path, const vg_input_options *reading, const char *options,
                                    const char *saved);
 

@@ -1,5 +1,5 @@
-/* report_draw.c - figures of a report page, drawn by gnuplot: what it is to draw, under which names, and what becomes
- * of its files. The library starts no program: the caller's function runs gnuplot.
+/* report_draw.c - figures of a report page, drawn by gnuplot: the script, and the names and renaming of its files.
+ * The library starts no program: the caller's function runs gnuplot.
  *
  * One script draws every figure in three formats into FOLDER/figures, each as .NAME.svg.part; a file is renamed when
  * gnuplot has succeeded. */
@@ -43,7 +43,7 @@ static vg_status write_scripts(FILE *stream, const vg_page *page) {
     return VG_OK;
 }
 
-/* The script that draws all figures; the caller's (free), also after a failure. */
+/* The script that draws all figures; owned by the caller (free), also after a failure. */
 static vg_status all_scripts(char **out, size_t *length, const vg_page *page) {
     *out = NULL;
     FILE *stream = open_memstream(out, length);
@@ -65,7 +65,7 @@ static void remove_figures(const vg_page *page, const char *folder, bool all) {
         }
     }
     if (all)
-        rmdir(folder); /* only where nothing else is in it */
+        rmdir(folder); /* fails where the folder is not empty */
 }
 
 /* Renames one file into place; one that gnuplot did not draw, or not completely, is removed. */

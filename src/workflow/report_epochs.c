@@ -1,5 +1,5 @@
-/* report_epochs.c - metrics.jsonl: one object an epoch, as training writes it (docs/training.md). Of a deep ensemble it
- * has one object for each network and epoch; an epoch's figures are then the means over the networks. */
+/* report_epochs.c - metrics.jsonl: one object per epoch, as training writes it (docs/training.md). Of a deep ensemble
+ * it has one object for each network and epoch; an epoch's figures are then the means over the networks. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -58,7 +58,7 @@ typedef struct epoch_list {
     size_t lines; /* read so far */
 } epoch_list;
 
-/* Adds the n-th figure of a mean; one that is not known is left out. */
+/* Adds the n-th figure to a mean; NaN is left out. */
 static void fold(double *mean, double value, size_t n) {
     if (isnan(*mean))
         *mean = value;
@@ -66,7 +66,7 @@ static void fold(double *mean, double value, size_t n) {
         *mean += (value - *mean) / (double)n;
 }
 
-/* Takes another network's figures into its epoch. False: there is no such epoch yet. */
+/* Adds another network's figures to its epoch. False: there is no such epoch yet. */
 static bool fold_epoch(epoch_list *list, const vg_report_epoch *e, double train_accuracy, size_t n) {
     for (size_t i = 0; i < list->count; i++) {
         vg_report_epoch *mean = &list->items[i];

@@ -19,13 +19,13 @@ typedef struct vg_report_images {
     bool channels_last, whole; /* its axes are N, H, W, C; its values are 0..255, not 0..1 */
 } vg_report_images;
 
-/* Where the images are looked for and what they must fit. */
+/* Where the images are searched, and what they must match. */
 typedef struct vg_report_image_request {
     const char *name;      /* a data set's name, "path:..." or a file */
     const char *folder;    /* searched first; NULL: none */
     size_t n;              /* samples */
     const int64_t *labels; /* n; NULL: none */
-    size_t limit;          /* > 0: cut as predicting does, with `seed` */
+    size_t limit;          /* > 0: limited as in prediction, with `seed` */
     uint64_t seed;
     const vg_recipe *recipe;        /* how image files are read; NULL: as they are */
     vg_part part;                   /* VG_PART_ANY: the test part where there is one */
@@ -34,8 +34,7 @@ typedef struct vg_report_image_request {
     size_t resize[2]; /* image files of any size become height x width; 0: they are as they are */
 } vg_report_image_request;
 
-/* Fails, with a message that says why, when there is no set that fits n samples (and the labels, where both have them).
- */
+/* Fails, with the reason, when no set has n samples (and the same labels, where both have them). */
 vg_status vg_report_images__open(vg_report_images *images, const vg_report_image_request *request);
 void vg_report_images__close(vg_report_images *images);
 /* For vg_report.image; context is a vg_report_images *. */
@@ -48,9 +47,9 @@ vg_status vg_report_names__read(char ***out, size_t classes, const char *text);
 vg_status vg_report_names__copy(char ***out, const char *const *names, size_t count);
 void vg_report_names__free(char **names, size_t classes);
 
-/* metrics.jsonl. collapse: the first epoch with "collapsed": true; in files that do not say, the first whose diversity
- * has been under 5 % of its peak for 3 epochs; NaN when there is none. Freed with
- * vg_report_epochs__free, also after a failure. */
+/* metrics.jsonl. collapse: the first epoch with "collapsed": true; in files without that key, the first whose
+ * diversity has been under 5 % of its peak for 3 epochs; NaN when there is none. Freed with vg_report_epochs__free,
+ * also after a failure. */
 typedef struct vg_report_epochs {
     vg_report_epoch *items;
     double *train_accuracy; /* count */

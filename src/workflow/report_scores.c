@@ -1,5 +1,4 @@
-/* report_scores.c - a report's subject from what `vargate score -o OUT.npz` wrote: measures, k, mean and std, read
- * back. */
+/* report_scores.c - a report's subject from a file that `vargate score -o OUT.npz` wrote: measures, k, mean and std. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ bool vg_report_scores__holds(const char *path) {
     size_t index;
     vg_array_info info;
     if (strcmp(path, "-") == 0 || vg_source__open(&source, path) != VG_OK)
-        return false; /* reading it as predictions gives the reason */
+        return false; /* reading it as predictions reports the reason */
     bool holds = find(source, "k", &index, &info) && has_measure(source) && !find(source, "P", &index, &info) &&
                  !find(source, "Z", &index, &info);
     vg_source__close(source);
@@ -121,7 +120,7 @@ static double scalar(vg_source *source, const char *name) {
     return value;
 }
 
-/* Absent in files that were written before they were kept: NaN, and no verdict. */
+/* Older files lack these figures: NaN, and no verdict. */
 static void read_verdict_figures(vg_report_subject *out, vg_source *source) {
     double members = scalar(source, "members");
     out->m = members >= 1 && members < 1e9 ? (size_t)members : 0;
@@ -133,7 +132,7 @@ static void read_verdict_figures(vg_report_subject *out, vg_source *source) {
     out->summary.abstained = scalar(source, "abstained_at_1");
 }
 
-/* Labels of a file of their own, which must fit the samples. */
+/* Reads labels from a separate file, which must match the samples. */
 static vg_status read_label_file(vg_report_subject *out, const char *path) {
     int64_t *read;
     size_t n = 0, columns = 1;

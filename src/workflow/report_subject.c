@@ -16,7 +16,7 @@ typedef struct subject_job {
     vg_report_subject *out;
     const vg_score_input *in;
     vg_tally *tally;
-    double spread; /* what turns the population spread into the one the decision rule uses */
+    double spread; /* the factor from the population spread to the one that the decision rule uses */
 } subject_job;
 
 /* Rows of the report that a sample has. */

@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-/* As published, but for one accuracy: SVHN's last-layer ensemble is printed with .992, while calibration, which leaves
- * predictions as they are up to ties, has .921; .922 is what must have been meant. */
+/* As published, except one accuracy: SVHN's last-layer ensemble is printed with .992, while the calibrated one,
+ * whose predictions are the same up to ties, has .921; .922 must have been meant. */
 static const vg_paper_cell published[VG_PAPER_CELLS] = {
     {"mnist", "mcd", "mnist-mcd", {.992, .992, .002}, {NAN, NAN, NAN}, 0, 0},
     {"mnist", "mcd-lle", "mnist-lle", {.994, .994, .003}, {NAN, NAN, NAN}, 0, 0},
@@ -63,7 +63,7 @@ static void take(vg_paper_cell *cell, const json_t *evaluation) {
     cell->within = whole && within(cell);
 }
 
-/* A document of a run; *out is NULL when the file is not there. */
+/* A document of a run; *out is NULL when the file does not exist. */
 static vg_status load(json_t **out, const char *folder, const char *recipe, const char *name) {
     char path[VG_PAPER_FOLDER + 200];
     struct stat info;

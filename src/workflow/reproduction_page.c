@@ -1,6 +1,6 @@
 /* reproduction_page.c - the paper's table and the runs' figures as files: table.md, table.json, index.html.
  *
- * The page needs nothing beside it: the figures, which the runs' reports have drawn as SVG, are put into it. */
+ * The page is self-contained: the figures, which the runs' reports have drawn as SVG, are embedded. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "workflow/json_build.h"
 #include "workflow/reproduction.h"
 
-/* What the page calls a data set or an ensemble of the paper. */
+/* The title of a data set or an ensemble of the paper. */
 static const char *title_of(const char *name) {
     static const char *const titles[][2] = {
         {"mcd", "MCD"},     {"mcd-lle", "MCD-LLE"}, {"lle", "LLE"},          {"lle-calibrated", "LLE, calibrated"},
@@ -142,7 +142,7 @@ static void emit_cells(vg_emit *e, const vg_reproduction_owner *owner) {
     }
 }
 
-/* An SVG of a run's report as an image; nothing where it was not drawn. */
+/* Embeds an SVG of a run's report as an image; writes nothing where it was not drawn. */
 static void emit_figure(vg_emit *e, const vg_reproduction_owner *owner, const char *run, const char *figure,
                         const char *caption) {
     char path[VG_PAPER_FOLDER + 200];

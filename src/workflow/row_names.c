@@ -12,7 +12,7 @@
 #include "workflow/json_build.h"
 #include "workflow/name_list.h"
 
-/* The text as a number, if it is the very text that a program writes for it: "17", not "017", "+17" or "17.0". */
+/* Whether the text is a number in the form that a program writes: "17", not "017", "+17" or "17.0". */
 static bool is_number(const char *text, int64_t *out) {
     char *end, again[24];
     if (*text == '\0' || strlen(text) > 19)

@@ -1,7 +1,7 @@
-/* row_names.h - ids of the samples and names of the classes on their way from an input to every output. Internal.
+/* row_names.h - ids of the samples and names of the classes, passed from an input to every output. Internal.
  *
- * Ids that are all whole numbers, as a program writes them, go on as numbers; others as texts. So a table of results
- * joins with the table it came from by `id`. */
+ * Ids that are all whole numbers, in the form that a program writes, are passed as numbers; others as texts. So a
+ * table of results joins with its source table by `id`. */
 #ifndef VG_WORKFLOW_ROW_NAMES_H
 #define VG_WORKFLOW_ROW_NAMES_H
 
@@ -16,9 +16,9 @@ typedef struct vg_row_names {
     int64_t *numbers;           /* n: ids that are whole numbers; NULL: none */
 } vg_row_names;
 
-/* Those of a file; of texts that are all numbers the numbers. */
+/* The names of a file; ids that are all numbers become numbers. */
 vg_status vg_row_names__of_file(vg_row_names *out, vg_prediction_file *file);
-/* Those that a caller holds; either may be NULL. */
+/* Names in the caller's memory; either may be NULL. */
 vg_status vg_row_names__of_texts(vg_row_names *out, const char *const *classes, const char *const *ids, size_t n);
 void vg_row_names__free(vg_row_names *names);
 static inline bool vg_row_names__has_ids(const vg_row_names *names) { return names->ids || names->numbers; }

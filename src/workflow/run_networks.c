@@ -1,4 +1,4 @@
-/* run_networks.c - from run folders to networks. See run_networks.h. */
+/* run_networks.c - the networks of run folders. See run_networks.h. */
 #include "workflow/run_networks.h"
 
 #include "nn/recipe.h"
@@ -37,7 +37,8 @@ static vg_status add_run(vg_run_list *list, const char *run, int checkpoint) {
         char name[64];
         snprintf(name, sizeof name, "snapshot-%zu.safetensors", i);
         if (!is_there(run, name))
-            return vg_base__fail(VG_ERR_DATA, "%s: snapshot %zu of %zu is not there yet; --resume goes on", run, i,
+            return vg_base__fail(VG_ERR_DATA,
+                                 "%s: snapshot %zu of %zu does not exist yet; --resume continues the training", run, i,
                                  recipe.snapshots);
         snprintf(path, sizeof path, "%.4000s/%s", run, name);
         VG_TRY(add(list, path));

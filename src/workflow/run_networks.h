@@ -14,9 +14,9 @@ typedef struct vg_run_list {
     size_t count;
 } vg_run_list;
 
-/* The networks of the given run folders and checkpoints, in their order: a deep ensemble's folder stands for its
- * networks, and a run with snapshots for these unless `checkpoint` names another one (0 last, 1 best, -1 the recipe's).
- * VG_ERR_ARGUMENT for more than VG_MAX_RUNS. Freed with vg_run_list__free, on failure too. */
+/* The networks of the given run folders and checkpoints, in their order: the folder of a deep ensemble is replaced
+ * by its networks, and a run with snapshots by these unless `checkpoint` names another one (0 last, 1 best, -1 the
+ * recipe's). VG_ERR_ARGUMENT for more than VG_MAX_RUNS. Freed with vg_run_list__free, also on failure. */
 vg_status vg_run_list__expand(vg_run_list *list, const char *const *runs, size_t count, int checkpoint);
 void vg_run_list__free(vg_run_list *list);
 

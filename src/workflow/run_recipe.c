@@ -3,7 +3,7 @@
  *
  *   train      recipe.yaml, metrics.jsonl, last.safetensors, best.safetensors
  *   predict    val.npz, test.npz, ood-NAME.npz (logits Z, labels L)
- *   calibrate  temps.json (one temperature a head; one in all for MCD)
+ *   calibrate  temps.json (one temperature per head; a single one for MCD)
  *   score      scores.npz
  *   evaluate   results.json: "test", "test_calibrated", "test_gated", "ood", "ood_calibrated", "training"
  *              (run_results.c); with loss gated at the k that was trained, k.json
@@ -35,7 +35,7 @@ static void ood_file(char out[VG_RUN_PATH], const vg_run *run, size_t i) {
     vg_run__file(out, run, name);
 }
 
-/* Whether `made` is there and no older than `from`. */
+/* Whether `made` exists and is not older than `from`. */
 static bool up_to_date(const char *made, const char *from) {
     struct stat a, b;
     if (stat(made, &a) != 0 || stat(from, &b) != 0)
@@ -71,8 +71,8 @@ static vg_status train_stage(vg_run *run) {
     return vg_train_recipe(&run->result.training, &options);
 }
 
-/* Whether predictions are newer than every checkpoint they are made from and, of a deep ensemble, than its recipe,
- * which says how many networks there are. */
+/* Whether predictions are newer than every checkpoint they are made from and, for a deep ensemble, than its recipe,
+ * which gives the number of networks. */
 static bool newer_than_networks(const vg_run *run, const char *output) {
     const char *name = run->recipe.checkpoint ? "best.safetensors" : "last.safetensors";
     char path[VG_RUN_PATH], one[64];
@@ -150,7 +150,7 @@ static vg_status score_stage(vg_run *run) {
     return vg_score_file(NULL, run->test, &run->input, &options);
 }
 
-/* The figures of the test set and of the out-of-distribution sets at these temperatures (NULL: as trained). */
+/* The figures of the test set and of the out-of-distribution sets at these temperatures (NULL: uncalibrated). */
 static vg_status evaluate(vg_run *run, const char *temps, vg_evaluation_result **test, vg_ood_result **ood) {
     const char *paths[VG_RECIPE_LIST];
     vg_input_options input = run->input;
@@ -164,7 +164,7 @@ static vg_status evaluate(vg_run *run, const char *temps, vg_evaluation_result *
     return vg_ood_files(ood, run->test, paths, run->recipe.ood_count, &input, &compare);
 }
 
-/* The test set as a network with the gated loss predicts it: by the mean of the gated members, Q of test.npz. */
+/* The test set as predicted by a network with the gated loss: by the mean of the gated members, Q of test.npz. */
 static vg_status evaluate_gated(vg_run *run) {
     vg_input_options input = run->input;
     vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
@@ -236,8 +236,8 @@ static vg_status check_test_part(const vg_run *run) {
     return status;
 }
 
-/* Images that are needed after training and are not there would cost the training. Predictions that are made already
- * need none. */
+/* Checks before training that the images needed after it exist, because missing ones would waste the training.
+ * Predictions that exist already need none. */
 static vg_status check_sets(const vg_run *run) {
     VG_TRY(check_test_part(run));
     for (size_t i = 0; i < run->recipe.ood_count; i++) {

@@ -10,7 +10,7 @@
 enum { VG_RUN_FOLDER = 500, VG_RUN_PATH = 1024 };
 
 typedef struct vg_run {
-    vg_run_result result; /* first: what the caller sees. It points to the rest */
+    vg_run_result result; /* the public part; must be first. It points to the rest */
     vg_run_recipe_options options;
     vg_recipe recipe;
     char folder[VG_RUN_FOLDER];

@@ -19,7 +19,7 @@ static void put_evaluation(json_t *results, const char *key, const vg_evaluation
     vg_json__put(results, key, one);
 }
 
-/* Sets under the names that the recipe gives them. */
+/* Puts the sets under the names that the recipe gives them. */
 static void put_ood(json_t *results, const char *key, const vg_run *run, const vg_ood_result *ood) {
     if (!ood)
         return;

@@ -1,4 +1,4 @@
-/* sample_measures.c - columns of measures by sample; multilabel samples are summed up by mean and max over labels. */
+/* sample_measures.c - columns of measures by sample; multilabel samples are reduced to mean and max over labels. */
 #include "workflow/sample_measures.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static void extreme_name(char out[VG_NAME_SIZE], const char *name, bool certaint
     snprintf(out, VG_NAME_SIZE, "%.*s", VG_NAME_SIZE - 1, text);
 }
 
-/* One measure of N x C rows becomes two of N: mean and, towards uncertainty, the extreme over labels. */
+/* Reduces one measure of N x C rows to two of N: the mean over labels, and the most uncertain one. */
 static void fold_measure(const vg_measure *in, size_t n, size_t c, vg_measure *mean, vg_measure *max,
                          double *mean_values, double *max_values) {
     for (size_t i = 0; i < n; i++) {

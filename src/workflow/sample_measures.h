@@ -1,4 +1,4 @@
-/* sample_measures.h - every measure of a file as columns with one value a sample, whatever the task. */
+/* sample_measures.h - every measure of a file as columns with one value per sample, for every task. */
 #ifndef VG_WORKFLOW_SAMPLE_MEASURES_H
 #define VG_WORKFLOW_SAMPLE_MEASURES_H
 

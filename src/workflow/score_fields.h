@@ -1,4 +1,4 @@
-/* score_fields.h - the results a scorer can give, by name: their types and shapes, sets of them, buffers for a block of
+/* score_fields.h - the results of a scorer by name: their types and shapes, sets of them, buffers for a block of
  * them. Internal; the fields themselves (vg_field) are public. */
 #ifndef VG_WORKFLOW_SCORE_FIELDS_H
 #define VG_WORKFLOW_SCORE_FIELDS_H
@@ -12,7 +12,7 @@
 #include "vargate/measures.h"
 #include "vargate/workflow.h"
 
-/* What is being scored. */
+/* The sizes of what is scored. */
 typedef struct vg_score_layout {
     size_t n, m, c;  /* samples, members, classes or labels */
     size_t k_count;  /* gate settings */
@@ -24,10 +24,10 @@ typedef struct vg_score_layout {
 const char *vg_field__name(vg_field field);
 vg_element vg_field__element(vg_field field);
 bool vg_field__gated(vg_field field); /* one value per gate setting */
-/* Values a sample: 1, K, C or C K. */
+/* Values per sample: 1, K, C or C K. */
 size_t vg_field__width(vg_field field, const vg_score_layout *layout);
 size_t vg_field__bytes(vg_field field, const vg_score_layout *layout);
-/* Bytes a sample of all fields in the set. */
+/* Bytes per sample of all fields in the set. */
 size_t vg_field__set_bytes(vg_field_set set, const vg_score_layout *layout);
 /* Shape of the whole array in an output file; returns its rank. */
 size_t vg_field__shape(vg_field field, const vg_score_layout *layout, size_t shape[3]);

@@ -5,8 +5,8 @@
 #include "measures/device_scorer_api.h"
 #include "measures/scorer.h"
 
-/* Bytes of input (as float32) and of results that are in flight at once: more where each block is written or kept,
- * fewer where it is counted while the cache has it. */
+/* Bytes of input (as float32) and of results that are in flight at once: more where each block is written or stored,
+ * fewer where it is counted while it is in the cache. */
 enum { BLOCK_BYTES = 32 << 20, COUNTED_BYTES = 8 << 20 };
 
 static size_t block_rows(const vg_score_layout *layout, vg_field_set set, bool counted) {
@@ -37,7 +37,7 @@ static vg_status run_block(vg_score_input *in, vg_scorer *scorer, const vg_score
     return sink->take(sink->context, first, rows, &places);
 }
 
-/* Samples of a block from `first` on: within a run of sites, where these are long, so that nothing is copied. */
+/* Samples of a block from `first` on: within one run of sites where runs are long, so that nothing is copied. */
 static size_t block_here(const vg_score_input *in, size_t first, size_t rows) {
     enum { LONG_RUN = 1024 };
     size_t left = in->layout.n - first, here = left < rows ? left : rows;

@@ -1,20 +1,20 @@
-/* score_pass.h - one pass over a prediction file, or over predictions that a network computes on the way: blocks in,
- * scores out, memory bounded whatever N. */
+/* score_pass.h - one pass over a prediction file, or over predictions that networks compute meanwhile: blocks in,
+ * scores out, in bounded memory. */
 #ifndef VG_WORKFLOW_SCORE_PASS_H
 #define VG_WORKFLOW_SCORE_PASS_H
 
 #include "workflow/prediction_input.h"
 
-/* Where a pass leaves its results. */
+/* The consumer of a pass's results. */
 typedef struct vg_score_sink {
     void *context;
     /* Takes the scores of samples first .. first + rows - 1. A failure ends the pass. */
     vg_status (*take)(void *context, size_t first, size_t rows, const vg_scores *block);
-    /* Points places of a block that starts at sample `first` to the sink's own memory, before it is scored. NULL: none.
-     */
+    /* Points fields of a block that starts at sample `first` to the sink's own memory, before it is scored. NULL:
+     * none. */
     void (*place)(void *context, size_t first, vg_scores *block);
-    size_t plane; /* how far apart the values of gated measures at two k lie where they are placed; 0: side by side */
-    bool counted; /* blocks are counted at once: small ones serve better */
+    size_t plane; /* distance between the values of a gated measure at two k where they are placed; 0: interleaved */
+    bool counted; /* blocks are counted at once, for which small ones are faster */
 } vg_score_sink;
 
 /* Scores every sample, with progress to in->job, which can interrupt it. The fields of `set` get room for a block; the

@@ -10,7 +10,7 @@
 #include "workflow/json_build.h"
 
 typedef struct result_owner {
-    vg_score_result result; /* what the caller sees; it points to the rest */
+    vg_score_result result; /* the public part; it points to the rest */
     char *file;
     double *k;
     vg_score_row *measures;
@@ -24,8 +24,8 @@ static double share(unsigned long long part, unsigned long long whole) {
     return whole ? (double)part / (double)whole : NAN;
 }
 
-/* Requests for each measure and gate setting of the store; multilabel: mean of labels and max in turn. Returns how
- * many. */
+/* Lists a request for each measure and gate setting of the store; multilabel: mean of labels and max alternate.
+ * Returns their number. */
 static size_t list_requests(vg_column_request *requests, const vg_column_store *store) {
     bool several = store->layout.multilabel;
     size_t count = 0;

@@ -1,9 +1,9 @@
-/* score_rows.c - scores as CSV or JSON lines, one row a sample.
+/* score_rows.c - scores as CSV or JSON lines, one row per sample.
  *
- * CSV heading: n, id where the samples have ids, then per field its name, with _c for class or label c and @k for a
- * gate setting (tu, gtu@1, mean_0, gtu_0@1), pred_name after pred where classes have names (multilabel: of the labels
- * predicted to be there), then diversity and k_sensitivity, the same in every row. JSONL: the names of the .npz arrays
- * as keys, arrays nested alike. */
+ * CSV header: n, id where the samples have ids, then per field its name, with _c for class or label c and @k for a
+ * gate setting (tu, gtu@1, mean_0, gtu_0@1), pred_name after pred where classes have names (multilabel: of the
+ * labels predicted to be present), then diversity and k_sensitivity, the same in every row. JSONL: the names of the
+ * .npz arrays as keys, with arrays nested in the same way. */
 #include "workflow/score_rows.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* score_rows.h - scores as text, one row a sample: CSV with a heading, or JSON lines. */
+/* score_rows.h - scores as text, one row per sample: CSV with a header, or JSON lines. */
 #ifndef VG_WORKFLOW_SCORE_ROWS_H
 #define VG_WORKFLOW_SCORE_ROWS_H
 

@@ -1,4 +1,4 @@
-/* score_runs.c - scores of what networks predict: the task of score_file.c over logits that are computed on the way. */
+/* score_runs.c - scores of networks' predictions: the task of score_file.c over logits that are computed meanwhile. */
 #include "workflow/prediction.h"
 #include "workflow/score_task.h"
 #include "workflow/workflow_options.h"

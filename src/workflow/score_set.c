@@ -1,5 +1,5 @@
-/* score_set.c - scores that a caller holds in memory: their file and their figures, by the same code as those of a
- * file of predictions (score_task.c). */
+/* score_set.c - scores in the caller's memory: their file and figures, by the same code as those of a prediction
+ * file (score_task.c). */
 #include "workflow/score_result.h"
 #include "workflow/score_writer.h"
 #include "workflow/workflow_options.h"

@@ -1,5 +1,4 @@
-/* score_tally.h - counts taken of a file while its samples are scored: right predictions, decisions kept, flags.
- * Internal. */
+/* score_tally.h - counts made while a file is scored: correct predictions, decisions kept, flags. Internal. */
 #ifndef VG_WORKFLOW_SCORE_TALLY_H
 #define VG_WORKFLOW_SCORE_TALLY_H
 
@@ -14,8 +13,8 @@ typedef struct vg_score_tally {
 
 vg_status vg_score_tally__new(vg_score_tally *tally, size_t k_count);
 void vg_score_tally__free(vg_score_tally *tally);
-/* Adds a block; `labels` start at its first sample (NULL: none); where one is -1 the entry is
- * left out. Fields that were not computed are left out. */
+/* Adds a block; `labels` start at its first sample (NULL: none); an entry whose label is -1 is left out. Fields that
+ * were not computed are not counted. */
 void vg_score_tally__add(vg_score_tally *tally, const vg_score_layout *layout, const vg_scores *block, size_t rows,
                          const int64_t *labels);
 

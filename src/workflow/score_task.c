@@ -11,7 +11,7 @@ static void release(vg_score_task *task) {
     vg_score_tally__free(&task->tally);
 }
 
-/* A part of its own, so that a listener knows of the unfinished output from its beginning on. */
+/* Opening is a part of its own, so that a listener knows from its beginning that an output is unfinished. */
 static vg_status open_output(vg_score_task *task, const char *output) {
     vg_status status = vg_job__begin(task->in->job, "opening", "files");
     if (status == VG_OK)

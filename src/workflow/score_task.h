@@ -1,5 +1,5 @@
-/* score_task.h - scores on their way to an output file and a result, wherever the predictions come from: a file
- * (score_file.c) or networks. Internal. */
+/* score_task.h - writes scores to an output file and makes a result of them, for predictions from a file
+ * (score_file.c) or from networks. Internal. */
 #ifndef VG_WORKFLOW_SCORE_TASK_H
 #define VG_WORKFLOW_SCORE_TASK_H
 
@@ -15,7 +15,7 @@ typedef struct vg_score_task {
     const char *output;       /* NULL: none */
     vg_site_maps maps;        /* folder NULL: none */
     bool summarise;
-    vg_field_set computed; /* what every block must hold */
+    vg_field_set computed; /* the fields that every block must hold */
     vg_column_store store;
     vg_score_tally tally;
     vg_score_summary summary; /* the scorer's, set before the task ends */
@@ -23,13 +23,13 @@ typedef struct vg_score_task {
     vg_site_images images; /* count 0: the samples are not sites */
 } vg_score_task;
 
-/* Opens the output beside its name and makes room for the scores. `in` and what `own` names are borrowed until the task
- * ends. On failure nothing is left. */
+/* Opens the output beside its name and allocates room for the scores. `in` and what `own` names are borrowed until
+ * the task ends. On failure nothing is left behind. */
 vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const vg_score_file_options *own);
 /* Takes the scores of samples first .. first + rows - 1, in any order; the `take` of a vg_score_sink. */
 vg_status vg_score_task__take(void *task, size_t first, size_t rows, const vg_scores *block);
-/* Ends the task. With VG_OK it writes the output, makes the result where `out` is not NULL and renames the output into
- * place; any other status, and a failure on the way, removes the output and is returned. */
+/* Ends the task. With VG_OK it writes the output, makes the result where `out` is not NULL and renames the output
+ * into place; any other status, and a failure meanwhile, removes the output and is returned. */
 vg_status vg_score_task__end(vg_score_task *task, vg_score_result **out, vg_status status);
 
 /* A whole task: one pass over the input into the output and the result. `out` may be NULL. */

@@ -61,7 +61,7 @@ static vg_status write_scalars(vg_score_writer *file, const vg_column_store *sto
     VG_TRY(vg_writer_array(file->arrays, "k", VG_ELEMENT_F64, 1, &store->layout.k_count, store->layout.k));
     if (store->layout.class_k)
         VG_TRY(vg_writer_array(file->arrays, "class_k", VG_ELEMENT_F64, 1, &store->layout.c, store->layout.class_k));
-    /* members to abstained_at_1: what a verdict on the ensemble needs, so that a report on these scores can give it */
+    /* members to abstained_at_1: the input of the verdict, so that a report on these scores can state it */
     double members = (double)summary->members;
     const struct {
         const char *name;

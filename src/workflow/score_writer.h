@@ -21,7 +21,7 @@ typedef struct vg_score_writer {
     vg_row_names names; /* set after opening; borrowed */
 } vg_score_writer;
 
-/* VG_ERR_ARGUMENT when the name's ending is none of those known. */
+/* VG_ERR_ARGUMENT when the name has an unknown ending. */
 vg_status vg_score_writer__kind(const char *path, vg_file_kind *out);
 /* Opens the file beside its name, marked as that product. */
 vg_status vg_score_writer__open(vg_score_writer *file, const char *path, vg_product product);

@@ -120,7 +120,7 @@ static vg_status calibrate(vg_sets_data **out, const sets_request *r) {
     return status == VG_OK ? vg_sets__settle(*out) : status;
 }
 
-/* Says which cells have too few calibration samples for a threshold: their sets hold every class. */
+/* Warns of cells with too few calibration samples for a threshold: their sets hold every class. */
 static void warn_full(const vg_sets_data *s, const vg_job *job) {
     const vg_sets *shown = &s->shown;
     for (size_t a = 0; a < shown->alpha_count; a++) {
@@ -207,7 +207,7 @@ static vg_status apply(vg_sets_data *s, const sets_request *r, const char *path)
     vg_input_options reading = r->input;
     const char *labels = reading.labels;
     set_input f;
-    if (r->own.calibration) { /* those were the calibration file's */
+    if (r->own.calibration) { /* `labels` named those of the calibration file */
         labels = vg_score_labels_if_any;
         reading.labels = NULL;
     }
@@ -234,7 +234,7 @@ static vg_status read_by(sets_request *r) {
     return VG_OK;
 }
 
-/* Before any work: what is asked for fits together, and writing destroys nothing. */
+/* Before any work: checks that the options are consistent, and that writing destroys nothing. */
 static vg_status check(const sets_request *r, const char *path) {
     const vg_sets_file_options *own = &r->own;
     const char *inputs[] = {path,     own->calibration, r->input.labels, r->input.temperature, r->sets.thresholds,

@@ -37,7 +37,7 @@ void vg_set_line__free(vg_set_line *l) {
     *l = (vg_set_line){0};
 }
 
-/* The message of a line that cannot be scored, which must count from the line and not from the first of the stream. */
+/* The message for a line that cannot be scored, counted from that line and not from the first of the stream. */
 static void explain(vg_stream_line *from, const vg_sets_data *s, const vg_predictions *view, double *mean) {
     char kept[256];
     vg_score_options options = s->scoring;

@@ -1,7 +1,7 @@
 /* sets_load.c - vg_sets from a file of thresholds, and the public functions of sets.h.
  *
- * A file fixes what the thresholds mean: score, cells, gate, conventions, members, classes, temperature. Options that
- * would change it are refused. */
+ * The file determines the meaning of the thresholds: score, cells, gate, conventions, members, classes, temperature.
+ * Options that would change it are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static double number(const json_t *root, const char *key) {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* The number that an alpha has for itself, or else all have in common. */
+/* The value of an alpha, or else the one that all share. */
 static double number_at(const json_t *root, size_t alpha, const char *key) {
     double own = number(json_array_get(json_object_get(root, "thresholds"), alpha), key);
     return isnan(own) ? number(root, key) : own;
@@ -85,8 +85,8 @@ static vg_status read_numbers(double **out, size_t *given, const json_t *root, c
     return VG_OK;
 }
 
-/* The file's conventions in place of the caller's, who may not have asked for others; its temperature, and its k for
- * every class: numbers[0] and [1], the caller's. */
+/* Takes the file's conventions instead of the caller's, which may not differ; its temperature and its k for every
+ * class go to numbers[0] and [1], owned by the caller. */
 static vg_status read_scoring(vg_score_options *out, double *numbers[2], const vg_sets_options *o, const json_t *root,
                               const char *path) {
     vg_score_options own = VG_SCORE_OPTIONS_INIT, defaults = VG_SCORE_OPTIONS_INIT;
@@ -105,7 +105,7 @@ static vg_status read_scoring(vg_score_options *out, double *numbers[2], const v
     out->temperature = numbers[0];
     out->class_k = numbers[1];
     out->threads = own.threads;
-    out->logits = own.logits || numbers[0]; /* a temperature is for logits; what the input holds is known later */
+    out->logits = own.logits || numbers[0]; /* a temperature implies logits; what the input holds is known later */
     return VG_OK;
 }
 
@@ -140,7 +140,7 @@ static vg_status read_cells(vg_sets_data *s, const json_t *list, const char *pat
     return vg_sets__ready(s);
 }
 
-/* What is scored are the probabilities that the map makes. */
+/* Expects probabilities, which the map makes, to be scored. */
 static void expect_mapped(vg_sets_data *s) {
     s->map_logits = s->scoring.logits;
     s->scoring.logits = 0;
@@ -257,7 +257,7 @@ vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
 
 void vg_sets_free(vg_sets *sets) { vg_sets__free(vg_sets__data(sets)); }
 
-/* A block of the caller's through the map of a file of thresholds. */
+/* Feeds a block of the caller through the map of a file of thresholds. */
 static vg_status feed_mapped(vg_sets_data *s, const vg_set_places *out, const vg_predictions *block,
                              const int64_t *labels, const char *const *groups) {
     vg_calibrator *calibrator;

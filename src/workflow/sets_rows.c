@@ -175,7 +175,7 @@ vg_status vg_set_rows__take(vg_set_rows *r, size_t first, size_t count) {
 }
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
-/* The classes of all sets one after the other. */
+/* The classes of all sets in sequence. */
 static vg_status write_lists(const vg_set_rows *r) {
     size_t sets = r->n * r->sets->shown.alpha_count, all = 0, C = r->sets->shown.classes, starts = sets + 1;
     int64_t start = 0;

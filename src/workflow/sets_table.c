@@ -1,5 +1,5 @@
-/* sets_table.c - prediction sets in a few lines of text: how they were calibrated, coverage and sizes at every alpha,
- * what a machine answers and what is left to a person. */
+/* sets_table.c - prediction sets as a few lines of text: how they were calibrated, coverage and sizes at every
+ * alpha, and the shares that are answered automatically and left to a person. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void print_settings(FILE *out, const vg_sets *s) {
     fprintf(out, ".\n");
 }
 
-/* Columns as wide as their widest cell: the first to the left, the others to the right. */
+/* Columns as wide as their widest cell: the first left-aligned, the others right-aligned. */
 static void print_rows(FILE *out, const table_row *rows, size_t count) {
     int width[COLUMNS] = {0};
     for (size_t r = 0; r < count; r++)

@@ -23,7 +23,7 @@ static double common(const double *of_alpha, size_t alphas) {
     return found;
 }
 
-/* What the sets are made by; common to both documents. */
+/* The settings of the sets, which both documents have. */
 static void put_settings(json_t *out, const vg_sets_data *s) {
     const vg_sets *shown = &s->shown;
     vg_json__put_text(out, "task", shown->multilabel ? "multilabel" : "multiclass");
@@ -186,7 +186,7 @@ vg_status vg_sets__save(vg_sets_data *s, const char *path) {
     char *text;
     VG_TRY(vg_sets_text(&text, &s->shown, VG_SETS_THRESHOLDS));
     size_t length = strlen(text);
-    text[length] = '\n'; /* in place of its end, which vg_text_save does not need */
+    text[length] = '\n'; /* replaces its NUL, which vg_text_save does not need */
     vg_status status = vg_text_save(path, text, length + 1);
     vg_free(text);
     return status;

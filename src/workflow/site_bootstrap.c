@@ -1,5 +1,5 @@
-/* site_bootstrap.c - resamples of images. See site_bootstrap.h; how resamples become an interval: evaluate/interval.c,
- * with images for what counts there as independent. */
+/* site_bootstrap.c - resamples of images. See site_bootstrap.h. evaluate/interval.c makes intervals of the
+ * resamples, with images as the independent units. */
 #include "workflow/site_bootstrap.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ void vg_site_bootstrap__add(vg_site_bootstrap *b, size_t image, const double *me
     }
 }
 
-/* Resample r: how often it holds each image. */
+/* Draws resample r: the number of times it holds each image. */
 static void draw(vg_site_bootstrap *b, size_t r) {
     vg_random random = vg_random__start(b->seed, r);
     memset(b->drawn, 0, b->images * sizeof *b->drawn);
@@ -70,7 +70,7 @@ typedef struct figure {
 
 static double over(double a, double b) { return b > 0 ? a / b : NAN; }
 
-/* The figures of sums in the order of list_figures. Returns how many. */
+/* Computes the figures from sums, in the order of list_figures. Returns their number. */
 static size_t whole_figures(double *out, const double *sums, const vg_site_bootstrap *b) {
     const double *kept = sums + FIXED + PER_CLASS * b->classes;
     double f1 = 0, iou = 0, seen = 0, *at = out;
@@ -117,7 +117,7 @@ static void list_figures(figure *at, vg_evaluation *e, const vg_site_bootstrap *
     }
 }
 
-/* The resamples of one figure that have a value; an interval needs most of them. */
+/* The resamples in which a figure is defined; an interval needs most of them. */
 static void set_interval(const figure *f, const double *values, size_t stride, double *column,
                          const vg_site_bootstrap *b) {
     size_t count = 0;
@@ -213,7 +213,7 @@ static vg_status take_counts(void *context, const vg_spill_part *part) {
     return VG_OK;
 }
 
-/* The ranking of the resample that is drawn. */
+/* The ranking of the current resample. */
 static vg_status rank_resample(vg_ranking *out, const group_counts *g, double sums[GROUPS][2], vg_rank_part *parts,
                                const vg_evaluate_options *o) {
     double rows = 0, errors = 0;

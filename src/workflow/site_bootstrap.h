@@ -1,9 +1,9 @@
 /* site_bootstrap.h - intervals of the figures of images, by drawing images with replacement. Internal.
  *
- * The sites of an image are not independent, so that an image is drawn with all its sites. What the figures of the
- * whole need of an image are sums; of a measure, how many sites and errors the image has in each of 256 groups of
- * neighbouring values. A resample adds those of the images it holds. The groups serve the spread alone: the figures
- * themselves are exact. */
+ * The sites of an image are not independent, so an image is drawn with all its sites. The figures of the whole need
+ * sums for each image; those of a measure need the number of sites and errors of the image in each of 256 groups of
+ * neighbouring values. A resample adds those of the images it holds. The groups are used for the intervals only: the
+ * figures themselves are exact. */
 #ifndef VG_WORKFLOW_SITE_BOOTSTRAP_H
 #define VG_WORKFLOW_SITE_BOOTSTRAP_H
 
@@ -19,10 +19,10 @@ typedef struct vg_site_bootstrap {
     size_t width;  /* sums of an image: sites, errors, NLL, Brier; 3 a class (support, predicted, right); 2 a k (kept,
                       kept errors) */
     double *sums;  /* images x width */
-    double *drawn; /* images: how often the resample holds each */
+    double *drawn; /* images: the number of times the resample holds each */
 } vg_site_bootstrap;
 
-/* Of `own` the resamples, the seed and the confidence are read. Freed also after a failure. */
+/* Of `own` the resamples, the seed and the confidence are read. Free also after a failure. */
 vg_status vg_site_bootstrap__new(vg_site_bootstrap *b, size_t images, size_t classes, const double *k, size_t k_count,
                                  const vg_evaluate_file_options *own);
 void vg_site_bootstrap__free(vg_site_bootstrap *b);

@@ -1,10 +1,10 @@
 /* site_evaluation.c - evaluates images site by site. See site_evaluation.h.
  *
- * One scoring pass. Sites that are left out are taken out of each block. Of the others, means and labels go to a tally
- * of some hundred thousand rows, whose counts are added to those of the whole when it is full (site_sums.c), and the
- * measures, with the error marks and the confidence, to a file (value_spill.c), from which each column comes back in
- * parts by rising value, to be ranked part by part. Figures are those of all sites at once but for the order of
- * additions. */
+ * One scoring pass. Sites that are left out are removed from each block. Means and labels of the others go to a
+ * tally of some hundred thousand rows, whose counts are added to those of the whole when it is full (site_sums.c).
+ * Their measures, with the error marks and the confidence, go to a file (value_spill.c), from which each column is
+ * read back in parts by rising value, to be ranked part by part. Figures are those of all sites at once except for
+ * the order of additions. */
 #include "workflow/site_evaluation.h"
 
 #include <math.h>

@@ -5,19 +5,19 @@
 
 #include "workflow/site_images.h"
 
-/* The figures of all sites whose label is not left out. Everything is the caller's: the evaluation is freed by
- * vg_evaluation_free, the images by vg_site_images__free. */
+/* The figures of all sites whose label is not left out. Everything is owned by the caller: the evaluation is freed
+ * by vg_evaluation_free, the images by vg_site_images__free. */
 typedef struct vg_site_figures {
     vg_evaluation *evaluation;
     vg_score_summary summary;
     vg_site_images images;
 } vg_site_figures;
 
-/* How many sites are ranked in memory at a time; the others wait in a file. Tests set it, before the first evaluation,
- * so that few sites make several parts. */
+/* The number of sites that are ranked in memory at a time; the others stay in a file. Tests set it, before the first
+ * evaluation, so that few sites make several parts. */
 extern size_t vg_site_evaluation__part_rows;
 
-/* The input has its label maps. */
+/* The input must have its label maps. */
 vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_evaluate_file_options *own);
 
 #endif

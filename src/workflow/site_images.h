@@ -1,5 +1,5 @@
-/* site_images.h - figures of every image while its sites are scored: how many abstain, and a measure over them.
- * Internal. */
+/* site_images.h - figures of every image, collected while its sites are scored: the share that abstains, and a
+ * measure over the sites. Internal. */
 #ifndef VG_WORKFLOW_SITE_IMAGES_H
 #define VG_WORKFLOW_SITE_IMAGES_H
 
@@ -18,16 +18,16 @@ typedef struct vg_site_images {
     size_t held;
 } vg_site_images;
 
-/* Room for the images of `shape`, the lengths of N, H, W, D. Freed with vg_site_images__free, also after a failure. */
+/* Allocates the images of `shape`, the lengths of N, H, W, D. Freed with vg_site_images__free, also after a failure. */
 vg_status vg_site_images__new(vg_site_images *images, const size_t shape[4]);
 void vg_site_images__free(vg_site_images *images);
-/* Counts site number `site` of all, in rising order; sites that are left out are not counted. `value` is that of the
- * measure. */
+/* Counts site number `site` of all, in rising order; sites that are left out must not be counted. `value` is that of
+ * the measure. */
 void vg_site_images__count(vg_site_images *images, size_t site, double value, bool error, bool abstained);
 /* Ends the last image and orders them. `labelled`: errors were counted; else accuracies are NaN. */
 vg_status vg_site_images__end(vg_site_images *images, bool labelled);
 
-/* The measure that a row has the figures of: gmu where it is computed, else the first; VG_FIELD_MEASURES: none is. */
+/* The measure whose figures a row has: gmu where it is computed, else the first; VG_FIELD_MEASURES: none. */
 vg_field vg_site_images__field(vg_field_set set);
 /* Counts the sites of a block that are not left out, with the decisions at the first k. */
 void vg_site_images__add(vg_site_images *images, const vg_score_input *in, size_t first, size_t rows,

@@ -50,7 +50,7 @@ static vg_status path_of(char out[PATH], const map_job *job, const char *name) {
                                        : vg_base__fail(VG_ERR_ARGUMENT, "%s: the path is too long", job->maps->folder);
 }
 
-/* Whether maps.json of the folder is ours. */
+/* Whether maps.json says that vargate wrote the folder. */
 static bool is_ours(const char *folder) {
     char path[PATH];
     snprintf(path, sizeof path, "%s/maps.json", folder);
@@ -130,7 +130,7 @@ static vg_status write_array(const map_job *job, map_column *map) {
 }
 
 /* --- pictures ----------------------------------------------------------------------------------------------------- */
-/* Of a volume the slice in the middle, moved to the front of the image's values. */
+/* Moves the middle slice of a volume to the front of the image's values. */
 static void take_slice(const map_job *job) {
     size_t depth = job->shape[3], sites = job->shape[1] * job->shape[2];
     for (size_t i = 0; depth > 1 && i < sites; i++) {
@@ -221,12 +221,12 @@ static vg_status read_slice(void *context, size_t image, int32_t *pred, double *
     memcpy(pred, job->wholes, sites * sizeof *pred);
     memcpy(ratio, job->reals, sites * sizeof *ratio);
     VG_TRY(read_sites(job, &columns[2], image * all, all));
-    take_slice(job); /* of the classes too, which are not needed any more */
+    take_slice(job); /* of the classes too, which are not needed afterwards */
     memcpy(level, job->reals, sites * sizeof *level);
     return VG_OK;
 }
 
-/* Where classes fit a byte, and the margin ratio is what the rule compares with k. */
+/* Written where classes fit a byte and the margin ratio is what the rule compares with k. */
 static vg_status write_page(map_job *job, const vg_site_images *images) {
     const vg_score_layout *layout = &job->store->layout;
     vg_field_set wanted = VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_SNR);

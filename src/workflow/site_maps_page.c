@@ -116,7 +116,7 @@ static vg_status write_page(vg_text *file, const vg_maps_page *page, const page_
     while (at + length <= vg_maps__template_size && memcmp(text + at, marker, length) != 0)
         at++;
     if (at + length > vg_maps__template_size)
-        return vg_base__fail(VG_ERR_FORMAT, "the template of the maps has no place for them");
+        return vg_base__fail(VG_ERR_FORMAT, "maps_page.html lacks the place where data are inserted");
     VG_TRY(vg_base__alloc(&e, 1, sizeof *e, "the page"));
     vg_report__emit_begin(e, &sink);
     vg_report__bytes(e, text, at);

@@ -1,5 +1,5 @@
-/* site_maps_page.h - maps of some images as a page to look at: predicted classes with what the rule abstains from laid
- * over, at a k that the reader moves, beside the uncertainty. Internal. */
+/* site_maps_page.h - maps of some images as an HTML page: predicted classes overlaid with the sites that the rule
+ * abstains on, at a k that the reader changes, beside the uncertainty. Internal. */
 #ifndef VG_WORKFLOW_SITE_MAPS_PAGE_H
 #define VG_WORKFLOW_SITE_MAPS_PAGE_H
 
@@ -15,7 +15,7 @@ typedef struct vg_maps_page {
     size_t class_count;
     const char *const *classes; /* names; NULL: numbers */
     unsigned long long ignored;
-    double k;            /* that the page begins with */
+    double k;            /* the first k of the page */
     const char *measure; /* the uncertainty's name, and its range over all sites */
     double low, high;
     /* The slice of an image that is shown: classes, margin ratios (NaN: left out) and uncertainties. */

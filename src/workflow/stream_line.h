@@ -22,9 +22,9 @@ typedef struct vg_stream_line {
     vg_answers answers;
 } vg_stream_line;
 
-/* Reads a line of `length` bytes, text[length] = 0. False: see error; id is set where it could be told. */
+/* Reads a line of `length` bytes, text[length] = 0. False: see error; id is set where the line has a readable one. */
 bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length);
-/* The values become the probabilities that a map makes of them. False: see error. */
+/* Replaces the values by the probabilities that a map makes of them. False: see error. */
 bool vg_stream_line__map(vg_stream_line *line, const vg_calibration_map *map);
 void vg_stream_line__free(vg_stream_line *line);
 

@@ -24,7 +24,7 @@ typedef struct axis {
 typedef struct sweep {
     vg_sweep_options options;
     axis axes[SETTINGS];
-    size_t runs, next, done; /* next: the first that no worker has taken; both under lock */
+    size_t runs, next, done; /* next: the first run that no worker has taken; both under lock */
     char folder[PATH];
     char paths[VG_COMPARE_MOST][PATH + NAME];
     vg_recipe recipes[VG_COMPARE_MOST];
@@ -129,7 +129,7 @@ typedef struct one_run {
 
 static const char *name_of(const sweep *s, size_t index) { return strrchr(s->paths[index], '/') + 1; }
 
-/* The listener of one run: its lines with its name, progress as that of the whole sweep. */
+/* The listener of one run: prefixes its lines with its name, and reports progress of the whole sweep. */
 static int notify(void *context, const vg_job_message *message) {
     one_run *own = context;
     sweep *s = own->sweep;

@@ -48,7 +48,7 @@ vg_tally_beside *vg_tally_beside__new(vg_tally *tally) {
     b->tally = tally;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    sigset_t all, before; /* signals are the main thread's */
+    sigset_t all, before; /* signals are delivered to the main thread only */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int refused = pthread_create(&b->thread, NULL, count_blocks, b);

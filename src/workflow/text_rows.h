@@ -1,4 +1,4 @@
-/* text_rows.h - rows of text on their way to a file: numbers and punctuation gathered in a buffer. */
+/* text_rows.h - rows of text for a file: numbers and punctuation collected in a buffer. */
 #ifndef VG_WORKFLOW_TEXT_ROWS_H
 #define VG_WORKFLOW_TEXT_ROWS_H
 
@@ -18,7 +18,7 @@ typedef struct vg_text_rows {
 } vg_text_rows;
 
 void vg_text_rows__put(vg_text_rows *rows, const char *text);
-/* 17 significant digits; what is not finite: `null` for JSON, nan or inf for CSV. */
+/* 17 significant digits; NaN and infinities: `null` for JSON, nan or inf for CSV. */
 void vg_text_rows__real(vg_text_rows *rows, double value, bool json);
 void vg_text_rows__int(vg_text_rows *rows, long long value);
 void vg_text_rows__flush(vg_text_rows *rows);

@@ -1,13 +1,13 @@
 /* train_ensemble.c - the networks of a deep ensemble, each a run of its own.
  *
- *   FOLDER/recipe.yaml      the ensemble's recipe
- *   FOLDER/network-1, ...   run folders of the networks; network i has the seed of the recipe plus i - 1
- *   FOLDER/metrics.jsonl    the lines of all networks, each with its number ("network")
- *   FOLDER/train.lock       held while networks are trained
+ *     FOLDER/recipe.yaml      the ensemble's recipe
+ *     FOLDER/network-1, ...   run folders of the networks; network i has the seed of the recipe plus i - 1
+ *     FOLDER/metrics.jsonl    the lines of all networks, each with its number ("network")
+ *     FOLDER/train.lock       held while networks are trained
  *
- * All networks read one data set and one split. On a GPU they follow each other on one device, which holds the images
- * once; on the CPU `jobs` threads train a network each. A network is a function of its recipe, the data and its thread
- * count, so that the number of jobs has no part in the result. */
+ * All networks read one data set and one split. On a GPU they are trained in sequence on one device, which holds the
+ * images once; on the CPU `jobs` threads train a network each. A network is a function of its recipe, the data and
+ * its thread count, so that the result does not depend on the number of jobs. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static bool holds(const char *path, const char *text) {
     return same;
 }
 
-/* recipe.yaml is replaced only when it changes: predictions that are older than it are made again. */
+/* recipe.yaml is replaced only when it changes, because predictions older than it are made again. */
 static vg_status write_recipe(const ensemble *e) {
     char path[VG_NETWORK_PATH], *text = NULL;
     snprintf(path, sizeof path, "%s/recipe.yaml", e->options->folder);
@@ -93,7 +93,7 @@ static vg_status add_line(void *context, const char *line, json_t *value) {
         json_object_del(value, of_ensembles[i]);
     bool good = !value || (json_object_set_new(value, "network", json_integer((json_int_t)to->network)) == 0 &&
                            json_array_append(to->out, value) == 0);
-    return good ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
+    return good ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for metrics");
 }
 
 static vg_status write_lines(const char *path, const json_t *lines) {
@@ -103,7 +103,7 @@ static vg_status write_lines(const char *path, const json_t *lines) {
     for (size_t i = 0; i < json_array_size(lines) && status == VG_OK; i++) {
         char *line = vg_base__json_text(json_array_get(lines, i), JSON_REAL_PRECISION(17));
         status =
-            line ? vg_text__write(file, line, strlen(line)) : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
+            line ? vg_text__write(file, line, strlen(line)) : vg_base__fail(VG_ERR_MEMORY, "out of memory for metrics");
         if (status == VG_OK)
             status = vg_text__write(file, "\n", 1);
         free(line);
@@ -117,7 +117,7 @@ static vg_status write_lines(const char *path, const json_t *lines) {
 static vg_status write_metrics(const ensemble *e) {
     char path[VG_NETWORK_PATH];
     network_lines lines = {json_array(), 0, e->options->recipe->ensemble == VG_ENSEMBLE_DEEP};
-    vg_status status = lines.out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
+    vg_status status = lines.out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for metrics");
     for (size_t i = 0; status == VG_OK && i < e->networks; i++) {
         lines.network = i + 1;
         snprintf(path, sizeof path, "%s/network-%zu/metrics.jsonl", e->options->folder, i + 1);
@@ -130,7 +130,7 @@ static vg_status write_metrics(const ensemble *e) {
     return status;
 }
 
-/* A folder of checkpoints is gone on with only when that was asked for, and is no single network's. */
+/* A folder of checkpoints is continued only when that was asked for, and only if it is not a single network's. */
 static vg_status check_folder(const ensemble *e) {
     char path[VG_NETWORK_PATH];
     struct stat st;
@@ -141,12 +141,13 @@ static vg_status check_folder(const ensemble *e) {
     for (size_t i = 0; i < e->networks && !e->options->resume; i++) {
         snprintf(path, sizeof path, "%s/network-%zu/last.safetensors", e->options->folder, i + 1);
         if (stat(path, &st) == 0)
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s is there already: resume it, or choose another folder", path);
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s exists already: resume it, or choose another folder", path);
     }
     return VG_OK;
 }
 
-/* --- how many at once ----------------------------------------------------------------------------------------------*/
+/* --- networks trained at once
+ * -------------------------------------------------------------------------------------- */
 
 /* Memory that new work may take, in bytes, by the kernel's estimate; SIZE_MAX where it is not known. */
 static size_t available_memory(void) {
@@ -201,7 +202,7 @@ static vg_status train_network(ensemble *e, size_t i, struct vg_train_device *de
     return status;
 }
 
-/* Keeps the first failure and stops the others. */
+/* Records the first failure and stops the other networks. */
 static void note_failure(ensemble *e, vg_status status, size_t network) {
     pthread_mutex_lock(&e->crew.lock);
     if (e->status == VG_OK || (e->status == VG_ERR_INTERRUPTED && status != VG_ERR_INTERRUPTED)) {

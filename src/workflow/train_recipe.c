@@ -1,5 +1,5 @@
-/* train_recipe.c - a recipe trained into a run folder: its data set opened and fed to vg_train, its events told to the
- * job. */
+/* train_recipe.c - trains a recipe into a run folder: opens its data set, feeds it to vg_train and reports its
+ * events to the job. */
 #include "workflow/train_recipe.h"
 
 #include <stdio.h>

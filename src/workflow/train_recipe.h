@@ -10,9 +10,9 @@
 typedef struct vg_network_task {
     const vg_recipe *recipe; /* of this network */
     const char *folder;
-    vg_training_data *data; /* its loaders are made here */
+    vg_training_data *data; /* its loaders are made by the training */
     vg_training_watch *watch;
-    struct vg_train_device *device; /* shared with the trainings before and after; NULL: its own */
+    struct vg_train_device *device; /* shared with earlier and later trainings; NULL: its own */
     unsigned threads;
 } vg_network_task;
 

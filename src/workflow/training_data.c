@@ -1,4 +1,4 @@
-/* training_data.c - the images of a recipe as the trainer wants them. See training_data.h. */
+/* training_data.c - the images of a recipe in the form that the trainer takes. See training_data.h. */
 #include "workflow/training_data.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ void vg_training_data__report(const vg_job *job, const vg_dataset *set) {
                      info.skipped_count - NAMED, info.source);
 }
 
-/* What is trained on and held out of the set that is open, and the statistics of the former. */
+/* Chooses the samples to train on and to hold out, and computes the statistics of the former. */
 static vg_status choose_samples(vg_training_data *data, const vg_recipe *r) {
     VG_TRY(vg_dataset__split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set, r->validation,
                              r->split_seed));
@@ -138,8 +138,8 @@ static vg_status make_loaders(vg_training_data *data, const vg_recipe *r) {
     return vg_loader__new(&data->validation, data->set, data->held, data->held_count, &options);
 }
 
-/* The images trained on divided by classes times the images of the class: scikit-learn's "balanced". A class without
- * images has no part in the loss. */
+/* The number of training images divided by the number of classes times the images of the class: scikit-learn's
+ * "balanced". A class without images has no weight in the loss. */
 static vg_status balance_classes(vg_training_data *data, size_t classes) {
     const int32_t *labels = vg_dataset__labels(data->set);
     double *w;
@@ -170,7 +170,7 @@ vg_status vg_training_data__describe(vg_train_options *options, vg_training_data
         (vg_feed){data->validation, data->held_count, vg_loader__steps(data->validation), feed_seek, feed_next};
     options->resident = (vg_resident){
         data, vg_dataset__pixels(data->set), info.is_float, vg_dataset__labels(data->set), info.n, resident_plan};
-    if (!info.pixels) /* images come through the feed alone, decoded on the way */
+    if (!info.pixels) /* without pixels in memory, images come through the feed alone, decoded when needed */
         options->resident = (vg_resident){0};
     return VG_OK;
 }

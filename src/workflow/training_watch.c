@@ -1,4 +1,4 @@
-/* training_watch.c - the events of trainings as lines and progress of a job. See training_watch.h. */
+/* training_watch.c - reports the events of trainings to a job as lines and progress. See training_watch.h. */
 #include "workflow/training_watch.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void began(vg_training_watch *w, const vg_train_event *event) {
     const vg_job *job = &w->crew->options->job;
     char who[48];
     vg_job__note(job, "%straining on %s%s", prefix(who, w), event->text,
-                 event->epoch || event->step ? ", going on from the last checkpoint" : "");
+                 event->epoch || event->step ? ", continuing from the last checkpoint" : "");
     if (!w->crew->begun && vg_job__begin(job, "training", "steps") != VG_OK)
         w->crew->stop = true;
     w->crew->begun = true;
@@ -73,7 +73,7 @@ static void notify(vg_training_watch *w, const vg_train_event *event) {
         break;
     case VG_TRAIN_EPOCH:
         epoch_done(w, event);
-        step_progress(w, event); /* validation took a while: asks the listener again */
+        step_progress(w, event); /* validation took a while: give the listener a chance to stop */
         break;
     case VG_TRAIN_COLLAPSE:
         vg_job__warn(job, "%sdiversity collapse: D is %.3g after epoch %zu, its peak was %.3g; %s", prefix(who, w),

@@ -1,4 +1,4 @@
-/* training_watch.h - the events of one or several trainings, told to one job. Internal. */
+/* training_watch.h - reports the events of one or several trainings to one job. Internal. */
 #ifndef VG_WORKFLOW_TRAINING_WATCH_H
 #define VG_WORKFLOW_TRAINING_WATCH_H
 
@@ -7,14 +7,14 @@
 
 #include "vargate/workflow.h"
 
-/* What the trainings of a deep ensemble share. Its functions may be called by several threads at once: the listeners
- * receive one message at a time. */
+/* The state that the trainings of a deep ensemble share. Its functions may be called by several threads at once: the
+ * listeners receive one message at a time. */
 typedef struct vg_training_crew {
     const vg_train_recipe_options *options;
     size_t networks;
     unsigned long long done, total; /* steps of all networks */
-    bool begun;                     /* the job was told of the beginning */
-    bool stop;                      /* a listener wants to stop, or a training has failed */
+    bool begun;                     /* the job has received BEGIN */
+    bool stop;                      /* a listener asked to stop, or a training has failed */
     pthread_mutex_t lock;
 } vg_training_crew;
 

@@ -14,7 +14,7 @@
 enum { GROUP = 1 << 15, DIGITS = 1 << 16, PIECE = 4096, LEVELS = 4 };
 
 struct vg_value_spill {
-    size_t columns, part_rows, rows, held; /* rows: in all; held: of them in `group`, not yet written */
+    size_t columns, part_rows, rows, held; /* rows: in all; held: those in `group`, not yet written */
     int file;
     char *group; /* marks of GROUP rows, then GROUP values of every column */
     size_t group_bytes;
@@ -92,7 +92,7 @@ vg_status vg_value_spill__add(vg_value_spill *s, const double *const *columns, c
         for (size_t c = 0; c < s->columns; c++) {
             double *to = group_values(s, c) + s->held;
             for (size_t i = 0; i < now; i++) {
-                to[i] = columns[c][done + i] + 0.0; /* -0 and 0 are one value */
+                to[i] = columns[c][done + i] + 0.0; /* -0 and 0 count as one value */
                 if (isnan(to[i]))
                     return vg_base__fail(VG_ERR_DATA, "a measure of site %zu is not a number", s->rows + i);
             }
@@ -124,7 +124,7 @@ static uint64_t order_of(double value) {
 
 static size_t digit_of(double value, int level) { return order_of(value) >> (48 - 16 * level) & (DIGITS - 1); }
 
-/* Rows first .. first + count - 1; of groups within one group. */
+/* Reads rows first .. first + count - 1; of groups, within one group. */
 static vg_status read_rows(const spill_rows *r, size_t first, size_t count, double *values, uint8_t *errors) {
     if (!r->spill) {
         VG_TRY(move_bytes(r->file, values, count * sizeof *values, r->offset + first * sizeof *values, false));
@@ -167,7 +167,7 @@ static vg_status take_all(walk_work *w, const spill_rows *r) {
     return w->take(w->context, &part);
 }
 
-/* Every leading bit is settled: all rows have one value. */
+/* Every leading bit is the same: all rows have one value. */
 static vg_status take_tied(walk_work *w, const spill_rows *r) {
     double values[PIECE];
     uint8_t errors[PIECE];
@@ -182,7 +182,7 @@ static vg_status take_tied(walk_work *w, const spill_rows *r) {
     return w->take(w->context, &part);
 }
 
-/* Parts of neighbouring digits: of each the rows, where its region begins, and what waits to be written. */
+/* Parts of neighbouring digits: the rows of each, the start of its region, and the rows not written yet. */
 typedef struct spill_part {
     size_t rows, digits, offset, written, waiting;
     double values[PIECE];
@@ -198,7 +198,8 @@ static vg_status flush_part(spill_part *p, int file) {
     return VG_OK;
 }
 
-/* part_of[digit] from counts[digit]: neighbours together as long as they fit the memory. Returns how many parts. */
+/* Computes part_of[digit] from counts[digit]: neighbouring digits share a part while they fit the memory. Returns
+ * the number of parts. */
 static size_t plan_parts(uint32_t *part_of, size_t *sizes, size_t *digits, const size_t *counts, size_t most) {
     size_t parts = 0;
     for (size_t d = 0; d < DIGITS; d++) {
@@ -246,7 +247,7 @@ static void free_division(division *d) {
         close(d->file);
 }
 
-/* Counts the digits of all rows, or with parts copies each row to its part's region. */
+/* Counts the digits of all rows, or with parts copies each row to the region of its part. */
 static vg_status scan(division *d, const spill_rows *r, int level) {
     for (size_t done = 0, now; done < r->rows; done += now) {
         now = r->rows - done < GROUP - done % GROUP ? r->rows - done : GROUP - done % GROUP;
@@ -284,7 +285,7 @@ static vg_status divide(walk_work *w, division *d, const spill_rows *r, int leve
     VG_TRY(scan(d, r, level));
     for (size_t i = 0; i < d->part_count; i++) {
         spill_rows region = {.file = d->file, .offset = d->parts[i].offset, .rows = d->parts[i].rows};
-        if (region.rows > 0) /* more rows than fit share a digit: the next digit divides them */
+        if (region.rows > 0) /* more rows than fit share a digit: divide them by the next digit */
             VG_TRY(walk_rows(w, &region, level + 1));
     }
     return VG_OK;

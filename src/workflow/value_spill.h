@@ -1,9 +1,9 @@
-/* value_spill.h - columns of values with error marks, more of them than memory holds, handed back by rising value.
+/* value_spill.h - columns of values with error marks that need not fit in memory, given out by rising value.
  * Internal.
  *
- * Rows arrive in blocks and go to one unnamed temporary file, groups of rows after each other, in a group column after
- * column. A column is read back in parts: the values are divided by the leading bits of their order, 16 at a time, into
- * parts that fit the memory, and every row of a part is below those of the next. */
+ * Rows arrive in blocks and go to one unnamed temporary file, in groups of rows; a group is stored column after
+ * column. A column is read back in parts: the values are divided by the leading bits of their order, 16 at a time,
+ * into parts that fit the memory, and every value of a part is below those of the next. */
 #ifndef VG_WORKFLOW_VALUE_SPILL_H
 #define VG_WORKFLOW_VALUE_SPILL_H
 
@@ -29,9 +29,9 @@ typedef struct vg_spill_part {
     double value;       /* the one value */
 } vg_spill_part;
 typedef vg_status (*vg_spill_take)(void *context, const vg_spill_part *part);
-/* Hands out the parts of a column, values rising from part to part. */
+/* Gives out the parts of a column, values rising from part to part. */
 vg_status vg_value_spill__walk(vg_value_spill *spill, size_t column, vg_spill_take take, void *context);
-/* Hands out the rows of a column in the order they were added, some thousands at a time. */
+/* Gives out the rows of a column in the order they were added, some thousands at a time. */
 vg_status vg_value_spill__scan(const vg_value_spill *spill, size_t column, vg_spill_take take, void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* workflow_options.c - options of older callers. See workflow_options.h. */
+/* workflow_options.c - options structs of older callers. See workflow_options.h. */
 #include "workflow/workflow_options.h"
 
 #include <string.h>

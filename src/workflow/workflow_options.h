@@ -1,4 +1,4 @@
-/* workflow_options.h - options as callers of any version pass them. Internal. */
+/* workflow_options.h - options structs of callers compiled against any version. Internal. */
 #ifndef VG_WORKFLOW_WORKFLOW_OPTIONS_H
 #define VG_WORKFLOW_WORKFLOW_OPTIONS_H
 

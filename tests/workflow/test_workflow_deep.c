@@ -136,7 +136,7 @@ static void stops_and_goes_on(void **state) {
     assert_true(is_there("stopped/network-2/last.safetensors"));
     assert_false(is_there("stopped/network-3"));
     assert_false(is_there("stopped/train.lock"));
-    failed_with(train(&deep, &rest, "stopped", false, 1), VG_ERR_ARGUMENT, "is there already: resume it");
+    failed_with(train(&deep, &rest, "stopped", false, 1), VG_ERR_ARGUMENT, "exists already: resume it");
     OK(train(&deep, &rest, "stopped", true, 1));
     assert_int_equal(first.steps + rest.steps, NETWORKS * STEPS * EPOCHS); /* the finished network took no step */
     assert_int_equal(rest.first_step_of, 2);

@@ -129,7 +129,7 @@ static void trains_and_tells(void **state) {
     OK(train(&result, &again, "whole", true));
     assert_int_equal(result.epochs_done, 0);
     assert_int_equal(again.steps, 0);
-    failed_with(train(&result, &again, "whole", false), VG_ERR_ARGUMENT, "is there already: resume it");
+    failed_with(train(&result, &again, "whole", false), VG_ERR_ARGUMENT, "exists already: resume it");
 }
 
 static void stops_and_goes_on_to_the_same_bits(void **state) {
