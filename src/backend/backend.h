@@ -155,7 +155,7 @@ typedef struct vg_conv_norm {
     const vg_tensor *running;
 } vg_conv_norm;
 
-/* A convolution and the pooling behind it. */
+/* A convolution and the pooling after it. */
 typedef struct vg_conv_pooling {
     vg_conv conv;
     vg_pooling pooling;
@@ -192,8 +192,8 @@ typedef struct vg_loss_totals {
     int64_t bad_step; /* step.number at which a row's loss was first not finite; -1: none */
 } vg_loss_totals;
 
-/* Resident data: a data set held on the device. A sample is one row of an epoch's plan: which image, and the draws of
- * its augmentation. */
+/* Resident data: a data set held on the device. A sample is one row of an epoch's plan: which image, and the draws
+ * of its augmentation. */
 typedef struct vg_store vg_store;
 typedef struct vg_store_images {
     const void *pixels; /* n * c * h * w, planar: bytes (b / 255) or floats. Copied */
@@ -323,9 +323,9 @@ typedef struct vg_backend_ops {
     vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                              vg_dropout dropout);
 
-    /* --- the rest may be NULL in a backend that gains nothing by it. conv_forward and norm_forward in one operation,
-     * to the same bits; *done is false, and nothing was done, where this backend has no fused kernel for these
-     * shapes. */
+    /* --- the rest may be NULL in a backend that gains nothing by it. conv_forward and norm_forward in one
+     * operation, to the same bits; *done is false, and nothing was done, where this backend has no fused kernel for
+     * these shapes. */
     vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
     /* conv_forward and pooling_forward in one operation, without rounding the convolution's result between them; *done
      * as above. The gradients come from pooling_backward and the convolution's operations as usual or, where x is an
@@ -337,8 +337,8 @@ typedef struct vg_backend_ops {
      * these parameters nor writes their gradients, until an adam_part that is not beside, or until adam. */
     vg_status (*adam_part)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
                            const vg_adam_range *range);
-    /* Writes to out (PLAIN, one row an image, members x classes) the members that z's rows give, plus prior's logits
-     * (PLAIN, one row an image, heads x classes; NULL: none). */
+    /* Writes to out (PLAIN, one row per image, members x classes) the members of z's rows, plus prior's logits
+     * (PLAIN, one row per image, heads x classes; NULL: none). */
     vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior,
                          const vg_member_rows *rows);
     /* Resident data: store_plan sets an epoch's order, store_batch prepares the images and labels of images->n samples
@@ -382,9 +382,9 @@ struct vg_backend {
     void *context;
 };
 
-/* Whether optional kernels of a backend (its accelerators) stand in for the general ones. */
+/* Whether optional kernels of a backend (its accelerators) replace the general ones. */
 typedef enum vg_acceleration {
-    VG_ACCELERATE_TIMED = 0,  /* where they are faster: they are timed against the general ones once a shape */
+    VG_ACCELERATE_TIMED = 0,  /* where they are faster: they are timed against the general ones once per shape */
     VG_ACCELERATE_ALWAYS = 1, /* wherever they serve the shapes, untimed: a test that wants known kernels */
     VG_ACCELERATE_NEVER = 2   /* general kernels only: a test or a benchmark that compares */
 } vg_acceleration;
@@ -393,7 +393,7 @@ typedef struct vg_backend_options {
     unsigned threads; /* 0: one per core */
     vg_compute compute;
     bool unbound; /* CPU: threads are not bound to cores, because other backends compute at the same time */
-    /* For tests and benchmarks of the CUDA backend; 0 is what every other caller wants. */
+    /* For tests and benchmarks of the CUDA backend; 0 for every other caller. */
     unsigned streams; /* CUDA streams of a training step, 1 to 3; 0: 3 */
     vg_acceleration acceleration;
 } vg_backend_options;
@@ -403,7 +403,7 @@ typedef struct vg_backend_options {
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
 void vg_backend__close(vg_backend *backend); /* NULL is accepted */
 
-/* Registered openers, one a backend folder. */
+/* Functions that open a backend, one per backend folder. */
 vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options);
 vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *options);
 vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *options);

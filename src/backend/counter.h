@@ -1,4 +1,4 @@
-/* counter.h - dropout masks and other draws as a function of where they are, not of when they are drawn. Internal.
+/* counter.h - dropout masks and other draws as functions of their position, not of when they are drawn. Internal.
  *
  * Philox4x32-10 (Salmon et al. 2011) turns a 128-bit counter and a 64-bit key into 128 random bits. A mask takes 16 of
  * them:

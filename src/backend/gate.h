@@ -1,9 +1,9 @@
-/* gate.h - the variance gate that the gated loss trains: its constants, and k as a function of what is trained.
- * Internal. Formulas of the loss: ref/ref_gate.c.
+/* gate.h - the variance gate that the gated loss trains: its constants, and k as a function of the trained
+ * parameter. Internal. Formulas of the loss: ref/ref_gate.c.
  *
- * k(c) = softplus(l(c)) + 1e-8 is positive whatever the optimiser does to l, and .693 at l = 0, where it starts. It is
- * bounded on both sides: as k -> 0 the gate lets everything pass, and as a common k -> infinity the loss no longer
- * depends on it. At a bound its gradient is 0. */
+ * k(c) = softplus(l(c)) + 1e-8 is positive for any l, and .693 at l = 0, where it starts. It is bounded on both
+ * sides: as k -> 0 every gate is 1, and as a common k -> infinity the loss does not depend on it. At a bound its
+ * gradient is 0. */
 #ifndef VG_BACKEND_GATE_H
 #define VG_BACKEND_GATE_H
 

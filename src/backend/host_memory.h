@@ -17,7 +17,7 @@ vg_status vg_host__block_new(vg_block **out, size_t size, size_t count, uint64_t
 void vg_host__block_free(vg_backend *backend, vg_block *block);
 vg_status vg_host__block_clear(vg_backend *backend, vg_block *block);
 
-/* Keeps the step for the operations that follow. */
+/* Stores the step for the operations that follow. */
 vg_status vg_host__step_set(vg_backend *backend, const vg_step *step);
 /* Operations in host memory are done when they return: nothing to wait for. */
 vg_status vg_host__sync(vg_backend *backend);

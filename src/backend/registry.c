@@ -51,18 +51,18 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
         if (!any && strcmp(name, registry[i].name) != 0)
             continue;
         status = open_one(out, i, options);
-        /* The reason is added to the description of the device that was taken instead. */
+        /* The reason is appended to the description of the device that was opened instead. */
         if (status == VG_OK && *passed_over) {
             size_t used = strlen((*out)->device);
             snprintf((*out)->device + used, sizeof(*out)->device - used, " (%s)", passed_over);
         }
         if (status == VG_OK || !any)
             return status;
-        /* The plain backend after it has no bfloat16 at all, and would hide why the CPU has none. Where memory ran out,
-         * it would give other bits, slowly. */
+        /* The plain backend, which comes next, has no bfloat16 at all, and would hide why the CPU has none. Where
+         * memory ran out, it would give other bits, slowly. */
         if (strcmp(registry[i].name, "cpu") == 0 && (options->compute == VG_COMPUTE_BF16 || status == VG_ERR_MEMORY))
             return status;
-        if (strcmp(registry[i].name, "cuda") == 0) /* the reason without what to do about it */
+        if (strcmp(registry[i].name, "cuda") == 0) /* the reason without the advice */
             snprintf(passed_over, sizeof passed_over, "%.*s", (int)strcspn(vg_error_message(), ";"),
                      vg_error_message());
     }

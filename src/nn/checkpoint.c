@@ -199,7 +199,7 @@ static vg_status state_text(char **out, const vg_train_state *s, const vg_learne
         "std", std, "threads", (json_int_t)s->threads, "lowest_loss", s->lowest_loss, "waited", (json_int_t)s->waited);
     *out = ok ? vg_base__json_text(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
     json_decref(state);
-    return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the state of training");
+    return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the state of training");
 }
 
 static size_t whole(const json_t *object, const char *key) {
@@ -256,7 +256,7 @@ static vg_status names_text(char **out, const char *const *names, size_t count) 
         }
     *out = json_dumps(list, 0);
     json_decref(list);
-    return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the class names");
+    return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the class names");
 }
 
 typedef struct texts {
@@ -380,7 +380,7 @@ static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const cha
         return vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no recipe in it", path);
     bool split_known = false;
     vg_recipe_defaults(recipe);
-    for (const char *line = text; *line;) { /* written by vg_recipe_text: one key a line */
+    for (const char *line = text; *line;) { /* written by vg_recipe_text: one key per line */
         char one[8192];
         size_t length = strcspn(line, "\n"), colon = strcspn(line, ":");
         if (length >= sizeof one || colon >= length)
@@ -392,9 +392,9 @@ static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const cha
         split_known = split_known || strncmp(one, "split_seed=", 11) == 0;
         line += length + (line[length] == '\n');
     }
-    if (!split_known) /* older checkpoints: the split followed the seed */
+    if (!split_known) /* older checkpoints: the split used the seed */
         recipe->split_seed = recipe->seed;
-    if (!recipe->k_count) { /* earlier versions allowed an empty list */
+    if (!recipe->k_count) { /* older versions allowed an empty list */
         recipe->k[0] = 1;
         recipe->k_count = 1;
     }

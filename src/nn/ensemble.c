@@ -1,6 +1,6 @@
 /* ensemble.c - logits of every ensemble member.
  *
- * Without dropout one pass gives all heads. With dropout, the layers before the first dropout are computed once an
+ * Without dropout one pass gives all heads. With dropout, the layers before the first dropout are computed once per
  * image; their results are repeated T times and masked, and the rest of the network runs on (image, pass) rows, many at
  * a time. The masks depend on the row number image * T + pass, so members do not depend on how rows are cut into
  * batches. */
@@ -24,7 +24,7 @@ static vg_status prior_logits(vg_learner *l, float *out, const float *images, si
     return l->backend->ops->tensor_download(l->backend, out, vg_model__logits(l->prior));
 }
 
-/* Images that are predicted in one go: the first is number `first` of its set. */
+/* Images that are predicted together: the first is number `first` of its set. */
 typedef struct image_piece {
     const float *images;
     size_t n;
@@ -75,7 +75,7 @@ static int cut_of(const vg_network *net) {
     return i < net->node_count && net->nodes[i].kind == VG_NODE_POOLING ? i + 1 : i;
 }
 
-/* Repeats every value that nodes from the cut on read, `passes` times. kept[] has one row an image. */
+/* Repeats every value that nodes from the cut on read, `passes` times. kept[] has one row per image. */
 static vg_status unfold(vg_model *model, vg_tensor *const *kept, int cut, size_t first, size_t rows, size_t passes) {
     const vg_network *net = model->net;
     vg_backend *b = model->backend;
@@ -181,7 +181,7 @@ typedef struct device_rows {
     vg_learner *learner;
     const vg_members *members;
     const vg_tensor *prior; /* of this piece; NULL: none */
-    vg_tensor *piece;       /* where its members go */
+    vg_tensor *piece;       /* the tensor of its members */
 } device_rows;
 
 static vg_status put_on_device(void *context, vg_tensor *z, size_t at) {

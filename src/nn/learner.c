@@ -365,8 +365,8 @@ vg_status vg_learner__gates(vg_learner *l, double *k) {
     return status;
 }
 
-/* The versions of both change as well: replayed steps change the values without counting, and no cache may take one
- * block for the other. */
+/* The versions of both change as well: replayed steps change the values without counting, and no cache may mistake
+ * one block for the other. */
 void vg_learner__exchange(vg_learner *l) {
     vg_block *theta = l->model->theta;
     if (!l->average)

@@ -17,7 +17,7 @@ typedef struct vg_member_logits {
 
 typedef struct vg_member_figures {
     double *loss, *disagreement; /* [n]; loss NULL: not wanted */
-    uint32_t *work;              /* a worker of the pool: members + classes, zeroed before the first call */
+    uint32_t *work;              /* for each worker of the pool: members + classes, zeroed before the first call */
 } vg_member_figures;
 
 /* Fills `out`; the samples are shared among the pool's threads. */

@@ -1,7 +1,7 @@
 /* model.h - a network on a backend: its parameters, statistics and working tensors; forward, backward. Internal.
  *
  * Working tensors come from an arena that hands out and takes back tensors by shape, so that after the first pass
- * nothing is allocated and memory is that of the tensors alive at once. */
+ * nothing is allocated and memory is that of the tensors in use at once. */
 #ifndef VG_MODEL_H
 #define VG_MODEL_H
 
@@ -42,7 +42,7 @@ typedef struct vg_pass {
     int first, last; /* nodes first .. last - 1 */
 } vg_pass;
 
-/* Owns the network from here on, also when it fails. training: with gradients and moments. */
+/* Takes ownership of the network, also on failure. training: with gradients and moments. */
 vg_status vg_model__new(vg_model **out, vg_network *net, vg_backend *backend, bool training);
 void vg_model__free(vg_model *model);
 

@@ -36,8 +36,8 @@ void vg_monitor__free(vg_monitor *monitor);
  * no error here, because the training step that follows reports them: the figures are then not numbers. */
 vg_status vg_monitor__feed(vg_monitor *monitor, const float *logits, const int32_t *labels, size_t n);
 
-/* Sets the validation figures of `metrics` (val_*, diversity, k_sensitivity, verdict) and leaves the others alone.
- * Where a logit was not finite they are NaN, the accuracy 0 and the verdict unknown. */
+/* Sets the validation figures of `metrics` (val_*, diversity, k_sensitivity, verdict) and no others. Where a logit
+ * was not finite they are NaN, the accuracy 0 and the verdict unknown. */
 vg_status vg_monitor__figures(const vg_monitor *monitor, vg_epoch_metrics *metrics);
 
 #endif

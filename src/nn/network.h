@@ -41,7 +41,7 @@ typedef struct vg_value {
     int uses;
 } vg_value;
 
-/* How a parameter is initialised. HEADS and HEADS_BIAS have C rows a head, and each head is drawn from its own
+/* How a parameter is initialised. HEADS and HEADS_BIAS have C rows per head, and each head is drawn from its own
  * stream. */
 typedef enum vg_init {
     VG_INIT_WEIGHT,

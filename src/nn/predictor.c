@@ -23,7 +23,7 @@ struct vg_predictor {
     double *gates;      /* C, in the network's order: the trained k; NULL: the loss was not gated */
 };
 
-/* M of a recipe: 0 stands for the heads, or for 100 passes of an MCD network. */
+/* M of a recipe: 0 means the heads, or 100 passes of an MCD network. */
 static size_t recipe_members(const vg_recipe *r) {
     return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : vg_recipe__heads(r);
 }

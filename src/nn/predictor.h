@@ -1,5 +1,5 @@
-/* predictor.h - checkpoints of a run folder, and what a predictor does besides vg_predictor_run: another order of the
- * classes, logits that stay in GPU memory. For the modules above nn. */
+/* predictor.h - checkpoints of a run folder, and functions of a predictor besides vg_predictor_run: another order of
+ * the classes, logits that stay in GPU memory. For the modules above nn. */
 #ifndef VG_PREDICTOR_H
 #define VG_PREDICTOR_H
 

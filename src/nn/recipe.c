@@ -427,7 +427,7 @@ vg_status vg_recipe__read(vg_recipe *recipe, const char *path) {
         return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
     if (!yaml_parser_initialize(&parser)) {
         fclose(file);
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the YAML parser");
     }
     yaml_parser_set_input_file(&parser, file);
     vg_status status = parse(recipe, &parser, path, true);
@@ -440,7 +440,7 @@ vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, con
     yaml_parser_t parser;
     vg_recipe_defaults(recipe);
     if (!yaml_parser_initialize(&parser))
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the YAML parser");
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     vg_status status = parse(recipe, &parser, name, true);
     yaml_parser_delete(&parser);
@@ -462,7 +462,7 @@ vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
         status = parse(recipe, &parser, assignment, false);
         yaml_parser_delete(&parser);
     } else {
-        vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
+        vg_base__fail(VG_ERR_MEMORY, "out of memory for the YAML parser");
     }
     vg_base__release(line);
     return status;

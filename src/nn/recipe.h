@@ -1,5 +1,5 @@
-/* recipe.h - recipes read from files, and which of them fit together. For the modules above nn; the public functions
- * are in vargate/nn.h. */
+/* recipe.h - recipes read from files, and which settings can be combined. For the modules above nn; the public
+ * functions are in vargate/nn.h. */
 #ifndef VG_RECIPE_H
 #define VG_RECIPE_H
 
@@ -10,7 +10,7 @@
  * file cannot be read, VG_ERR_FORMAT when it is not such a mapping, VG_ERR_ARGUMENT for an unknown key (the message
  * names the line and the nearest known key), a value out of range, or what vg_recipe__check refuses. */
 vg_status vg_recipe__read(vg_recipe *recipe, const char *path);
-/* The same from `size` bytes of text; `name` stands for the file in messages. */
+/* The same from `size` bytes of text; `name` replaces the file's name in messages. */
 vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, const char *name);
 /* VG_ERR_ARGUMENT for settings that cannot be combined. vg_train calls it. */
 vg_status vg_recipe__check(const vg_recipe *recipe);
@@ -32,10 +32,10 @@ uint64_t vg_recipe__limit_seed(const vg_recipe *recipe);
 int vg_recipe__shares_temperature(const vg_recipe *recipe);
 /* Whether the networks of this ensemble have one head each. */
 int vg_recipe__has_one_head(const vg_recipe *recipe);
-/* VG_ERR_DATA, saying why, when two recipes do not divide the same data set alike: what one held out the other may have
- * been trained on. Whether the data set is the same is for the caller to find out. */
+/* VG_ERR_DATA, with the reason, when two recipes split the same data set differently: images that one held out the
+ * other may have been trained on. The caller checks that the data set is the same. */
 vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b);
-/* VG_ERR_DATA, saying why, when two recipes read images differently. */
+/* VG_ERR_DATA, with the reason, when two recipes read images differently. */
 vg_status vg_recipe__check_reading(const vg_recipe *a, const vg_recipe *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* recipe_check.c - which settings of a recipe can be combined, and the networks of a deep ensemble as recipes of their
- * own. */
+/* recipe_check.c - which settings of a recipe can be combined, and the networks of a deep ensemble as separate
+ * recipes. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum { LOSS_GATED = 2 }; /* vg_recipe.loss */
 int vg_recipe__is_joint(const vg_recipe *r) { return r->ensemble == VG_ENSEMBLE_DEEP && r->loss == LOSS_GATED; }
 int vg_recipe__is_deep(const vg_recipe *r) { return r->ensemble >= VG_ENSEMBLE_DEEP && !vg_recipe__is_joint(r); }
 
-/* Networks of a deep ensemble, however they are trained. */
+/* Networks of a deep ensemble, trained together or one by one. */
 static size_t count_networks(const vg_recipe *r) { return r->members ? r->members : DEFAULT_NETWORKS; }
 
 size_t vg_recipe__heads(const vg_recipe *r) { return vg_recipe__is_joint(r) ? count_networks(r) : r->heads; }
@@ -58,7 +58,7 @@ int vg_recipe__has_one_head(const vg_recipe *r) {
     return r->ensemble == VG_ENSEMBLE_MCD || r->ensemble == VG_ENSEMBLE_DEEP || r->ensemble == VG_ENSEMBLE_DEEP_MCD;
 }
 
-/* What the ensemble and its counts must have in common, of one network. */
+/* Checks the ensemble against the counts of one network. */
 static vg_status check_ensemble(const vg_recipe *r) {
     if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name,
@@ -125,7 +125,7 @@ static vg_status check_course(const vg_recipe *r) {
     return VG_OK;
 }
 
-/* The gate weighs members by how far they agree, so there must be several in every training step. */
+/* The gate weighs members by their agreement, so every training step needs several. */
 static vg_status check_gated(const vg_recipe *r) {
     if (r->loss != LOSS_GATED)
         return VG_OK;

@@ -43,7 +43,7 @@ static vg_status refresh_once(vg_training *t) {
     return status;
 }
 
-/* Those that are not the last one. */
+/* Refreshes the other checkpoints. */
 static vg_status refresh_others(vg_training *t) {
     char last[4096], name[VG_SNAPSHOT_NAME];
     bool earlier = t->state.best_epoch > 0 && t->state.best_epoch < t->state.epoch;

@@ -122,7 +122,7 @@ vg_status vg_train__resumable(vg_training *t, bool *resumed) {
     if (stat(path, &file) != 0)
         return errno == ENOENT ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
     if (!t->options.resume)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s is there already: resume it, or choose another folder", path);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s exists already: resume it, or choose another folder", path);
     VG_TRY(vg_checkpoint__peek(path, &recipe, &state));
     VG_TRY(compare_recipes(t, path, &recipe));
     VG_TRY(compare_names(t, path, state.classes));
@@ -253,7 +253,7 @@ vg_status vg_train__describe(vg_training *t) {
     char *json = vg_base__json_text(j, JSON_INDENT(2));
     json_decref(j);
     if (!json)
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for run.json");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for run.json");
     status = vg_train__path(path, sizeof path, t, "run.json");
     if (status == VG_OK)
         status = vg_text_save(path, json, strlen(json));
@@ -276,7 +276,7 @@ static vg_status log_object(vg_training *t, json_t *j, bool ok) {
     vg_status status = line ? vg_train__write_event(t, j) : VG_OK;
     json_decref(j);
     if (!line)
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for metrics.jsonl");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for metrics.jsonl");
     if (status == VG_OK)
         status = extend_log(t, line, strlen(line));
     if (status == VG_OK)
@@ -311,8 +311,8 @@ vg_status vg_train__write_gates(vg_training *t) {
                   gates_list(gates, t->state.classes, &ok), "checkpoint", t->recipe.checkpoint ? "best" : "last");
     text = ok ? vg_base__json_text(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(j);
-    status =
-        text ? vg_train__path(path, sizeof path, t, "k.json") : vg_base__fail(VG_ERR_MEMORY, "no memory for k.json");
+    status = text ? vg_train__path(path, sizeof path, t, "k.json")
+                  : vg_base__fail(VG_ERR_MEMORY, "out of memory for k.json");
     if (status == VG_OK)
         status = vg_text_save(path, text, strlen(text));
     free(text);

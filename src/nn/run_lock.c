@@ -21,7 +21,7 @@ struct vg_run_lock {
     char path[4096];
 };
 
-/* Whether the name still leads to the file that was locked. */
+/* Whether the name still refers to the file that was locked. */
 static bool still_named(const vg_run_lock *lock) {
     struct stat held, named;
     return fstat(lock->descriptor, &held) == 0 && stat(lock->path, &named) == 0 && held.st_dev == named.st_dev &&
@@ -44,7 +44,7 @@ static void write_holder(const vg_run_lock *lock) {
     if (gethostname(host, sizeof host - 1) != 0 || !host[0])
         strcpy(host, "localhost");
     int length = snprintf(text, sizeof text, "%ld %s\n", (long)getpid(), host);
-    /* A failure here costs the name in another process's message, not the lock. */
+    /* A failure here loses the name in another process's message, not the lock. */
     if (ftruncate(lock->descriptor, 0) == 0 && pwrite(lock->descriptor, text, (size_t)length, 0) != length)
         errno = 0;
 }
@@ -76,7 +76,7 @@ vg_status vg_run_lock__take(vg_run_lock **out, const char *folder) {
                            : vg_base__fail(VG_ERR_ARGUMENT, "the run folder's name is too long");
     for (int tries = 0; status == VG_OK && !taken; tries++)
         status = tries < 100 ? attempt(lock, folder, &taken)
-                             : vg_base__fail(VG_ERR_IO, "%s: is replaced again and again", lock->path);
+                             : vg_base__fail(VG_ERR_IO, "%s: other processes keep replacing it; try again", lock->path);
     if (status != VG_OK) {
         vg_base__release(lock);
         return status;

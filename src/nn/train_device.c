@@ -1,6 +1,6 @@
-/* train_device.c - a backend shared by trainings that follow each other: the networks of a deep ensemble. Opening a
- * device and copying the images to it are done once; parameters, working tensors and recordings belong to each training
- * and are freed with it. */
+/* train_device.c - a backend shared by trainings in sequence: the networks of a deep ensemble. Opening a device and
+ * copying the images to it are done once; parameters, working tensors and recordings belong to each training and are
+ * freed with it. */
 #include "nn/train_device.h"
 
 #include <stdio.h>
@@ -8,11 +8,11 @@
 
 struct vg_train_device {
     vg_backend *backend;
-    vg_backend_options options; /* that it was opened with */
+    vg_backend_options options; /* the options it was opened with */
     char name[32];
     bool unbound;
     vg_store *store;
-    vg_store_images images; /* that the store holds; pixels and labels serve as their identity */
+    vg_store_images images; /* the images in the store; pixels and labels identify them */
 };
 
 vg_status vg_train_device__new(struct vg_train_device **out, int unbound) {

@@ -1,6 +1,6 @@
-/* train_events.c - the figures of epochs for TensorBoard: FOLDER/tensorboard/events.out.tfevents.vargate. The file is
- * made anew from metrics.jsonl when a training begins or goes on, so that both always say the same; then it grows with
- * every epoch. */
+/* train_events.c - the figures of epochs for TensorBoard: FOLDER/tensorboard/events.out.tfevents.vargate. The file
+ * is rewritten from metrics.jsonl when a training begins or is resumed, so that both agree; then every epoch is
+ * appended. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* trainer.c - the course of a training: steps, validation, checkpoints, stopping and resuming. A run is a function
+/* trainer.c - the sequence of a training: steps, validation, checkpoints, stopping and resuming. A run is a function
  * of recipe, data, backend and thread count. A checkpoint (checkpoint.h) holds all that is needed to continue with
- * the same bits. At the end of an epoch the files are written in the order metrics.jsonl, best, last: whatever is
+ * the same bits. At the end of an epoch the files are written in the order metrics.jsonl, best, last: a file that is
  * missing after a kill is made again by the resumed run, with the same content. */
 #include "nn/trainer.h"
 
@@ -231,7 +231,7 @@ static bool is_best(const vg_training *t, const vg_epoch_metrics *m) {
     return higher || (m->val_accuracy == s->best_accuracy && lower);
 }
 
-/* Counts the epochs since the validation loss was lowest. One that is not finite has not fallen. */
+/* Counts the epochs since the validation loss was lowest. A loss that is not finite counts as not fallen. */
 static void count_waiting(vg_training *t, const vg_epoch_metrics *m) {
     vg_train_state *s = &t->state;
     bool first = s->waited == s->epoch - 1; /* no finite one was seen yet */
@@ -324,7 +324,7 @@ static vg_status run_epochs(vg_training *t) {
     if (t->state.epoch < t->recipe.epochs && vg_train__finished(t))
         vg_train__text(t, VG_TRAIN_NOTE,
                        "%s after epoch %zu: the validation loss has not fallen below %.4f, that of epoch %zu, for %zu "
-                       "epochs; a larger patience goes on",
+                       "epochs; a larger patience continues",
                        was_finished ? "stopped early" : "stopping early", t->state.epoch, t->state.lowest_loss,
                        t->state.epoch - t->state.waited, t->state.waited);
     if (t->stop) {
@@ -362,17 +362,17 @@ static void report_settings(vg_training *t, bool resumed) {
     const vg_recipe *r = &t->recipe;
     bool on_cpu = strcmp(t->backend->name, "cuda") != 0;
     if (t->changes[0])
-        vg_train__text(t, VG_TRAIN_NOTE, "going on with other settings: %s", t->changes);
+        vg_train__text(t, VG_TRAIN_NOTE, "continuing with other settings: %s", t->changes);
     if (resumed && r->epochs != t->old_epochs && r->schedule)
         vg_train__text(t, VG_TRAIN_NOTE,
-                       "the learning rate follows the schedule of %zu epochs from here on, no longer that of %zu",
+                       "from here on the learning rate follows the schedule of %zu epochs instead of that of %zu",
                        r->epochs, t->old_epochs);
     if (r->bfloat16 == VG_COMPUTE_TF32 && t->backend->compute != VG_COMPUTE_TF32)
         vg_train__text(t, VG_TRAIN_WARNING, "compute tf32 is for GPUs: %s computes in float32", t->backend->device);
     if (resumed && on_cpu && t->old_threads && t->old_threads != t->backend->threads && !vg_train__finished(t))
         vg_train__text(
             t, VG_TRAIN_WARNING,
-            "going on with %u thread%s after %u: sums are taken in another order, so the bits differ from those of a "
+            "continuing with %u thread%s after %u: sums are taken in another order, so the bits differ from those of a "
             "run that was not stopped",
             t->backend->threads, t->backend->threads == 1 ? "" : "s", t->old_threads);
     if (r->batch > t->options.train.samples)

@@ -1,4 +1,4 @@
-/* trainer.h - the state of a running training, shared by trainer.c (its course) and run_folder.c (its files).
+/* trainer.h - the state of a running training, shared by trainer.c (its sequence) and run_folder.c (its files).
  * Internal. */
 #ifndef VG_TRAINER_H
 #define VG_TRAINER_H
@@ -45,7 +45,7 @@ size_t vg_train__snapshot_epoch(const vg_recipe *recipe, size_t i);
 enum { VG_SNAPSHOT_NAME = 48 };
 const char *vg_train__snapshot_name(char out[VG_SNAPSHOT_NAME], size_t i);
 
-/* Sends an event; whether the listener wants to stop. */
+/* Sends an event; returns whether the listener asks to stop. */
 int vg_train__event(vg_training *t, vg_train_event event);
 /* Sends a line of text to the user. */
 VG_PRINTF(3, 4) void vg_train__text(vg_training *t, vg_train_event_kind kind, const char *format, ...);
@@ -71,19 +71,19 @@ vg_status vg_train__resume(vg_training *t);
 vg_status vg_train__describe(vg_training *t);
 /* Creates an empty metrics.jsonl. */
 vg_status vg_train__begin_log(vg_training *t);
-/* k.json: the k of the gate in the checkpoint that predictions take. Nothing where the loss is not gated or there is no
- * such checkpoint yet. */
+/* Writes k.json: the k of the gate in the checkpoint that predictions use. Does nothing where the loss is not gated
+ * or there is no such checkpoint yet. */
 vg_status vg_train__write_gates(vg_training *t);
 /* Adds a line to metrics.jsonl. */
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *metrics);
 /* Adds the validation figures taken after the batch-norm refresh to its last line. */
 vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *metrics);
-/* Opens the event file for TensorBoard, with the epochs so far. Nothing where it is not wanted. */
+/* Opens the event file for TensorBoard, with the epochs so far. Does nothing where it was not asked for. */
 vg_status vg_train__begin_events(vg_training *t);
 /* Adds a line of metrics.jsonl to it. */
 vg_status vg_train__write_event(vg_training *t, const json_t *line);
 vg_status vg_train__save(vg_training *t, const char *name, bool full);
-/* Loads a checkpoint that is not the last one, changes what was loaded (NULL: nothing) and saves it with the current
+/* Loads a checkpoint that is not the last one, applies `change` to it (NULL: none) and saves it with the current
  * recipe. */
 vg_status vg_train__rewrite(vg_training *t, const char *name, vg_status (*change)(vg_training *t));
 

@@ -170,7 +170,7 @@ static void schedule_of_more_epochs_is_told(void **state) {
     trained((plan){.name = "cosine", .changes = one});
     outcome o = train((plan){.name = "cosine", .changes = two, .resume = true});
     assert_int_equal(o.status, VG_OK);
-    expect_text(o.said, "schedule of 2 epochs from here on, no longer that of 1");
+    expect_text(o.said, "schedule of 2 epochs instead of that of 1");
     /* The rate at the last step of two epochs: 0.1 x at the end of the cosine, not another value. */
     assert_true(o.result.last.rate < 0.13e-3 && o.result.last.rate > 0.1e-3);
 }
@@ -222,7 +222,7 @@ static void questionable_settings_are_reported(void **state) {
     trained((plan){.name = "threads", .changes = two_epochs, .threads = 1});
     o = train((plan){.name = "threads", .resume = true, .threads = 2});
     assert_int_equal(o.status, VG_OK);
-    expect_text(o.said, "going on with 2 threads after 1");
+    expect_text(o.said, "continuing with 2 threads after 1");
     o = train((plan){.name = "plain", .changes = two_epochs});
     assert_string_equal(o.said, "");
 }

@@ -28,7 +28,7 @@ typedef struct cpu_conv_accelerator {
 /* The accelerator of convolutions that this build has, or NULL. */
 const cpu_conv_accelerator *vg_cpu__conv_accelerator(void);
 
-/* Replaces those of `kernels` for which this build has a faster form on this processor; the new ones pass the cases
+/* Replaces those of `kernels` for which this build has a faster form on this processor. Replacements pass the cases
  * that they do not handle to `general`, which must outlive them. */
 void vg_cpu__accelerate_kernels(vg_cpu_kernels *kernels, const vg_cpu_kernels *general);
 

@@ -130,7 +130,7 @@ vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t
     const vg_step *s = &backend->step;
     size_t channels = at->t->shape.c, b = at->b;
     mask = (vg_cpu_mask){lanes, vg_counter__threshold(dropout.p), 1.0f / (1.0f - dropout.p)};
-    if (b % 8 == 0 && channels % 8 == 0) { /* all channels of a position: its groups of 8 follow one another */
+    if (b % 8 == 0 && channels % 8 == 0) { /* all channels of a position: its groups of 8 are consecutive */
         bool whole = b == channels;
         vg_cpu_draw draw = {.seed = s->seed,
                             .row = s->row + at->n,
@@ -291,7 +291,7 @@ static vg_status block_average(vg_backend *backend, vg_block *mean, const vg_blo
 
 /* --- life */
 
-/* Backends that are open: only the first binds its threads, because those of several would meet on the same cores. */
+/* Open backends: only the first binds its threads, because those of several would be bound to the same cores. */
 static atomic_int open_backends;
 
 static void close_cpu(vg_backend *backend) {
@@ -308,8 +308,8 @@ static void close_cpu(vg_backend *backend) {
     vg_base__release(backend);
 }
 
-/* Binds the OpenMP workers to the cores that this process may use, one worker a core, because two on one core would
- * halve the speed. The calling thread stays unbound, because threads that it creates later would inherit its
+/* Binds the OpenMP workers to the cores that this process may use, one worker per core, because two on one core
+ * would halve the speed. The calling thread stays unbound, because threads that it creates later would inherit its
  * binding. */
 static void bind_threads(unsigned threads) {
 #if defined(_OPENMP) && defined(__linux__) && !defined(VG_OWN_OPENMP)
@@ -381,7 +381,7 @@ static vg_status open_context(vg_backend *backend) {
     return VG_OK;
 }
 
-/* VG_ERR_MEMORY when so many threads cannot be started. OpenMP's library would end the process. */
+/* VG_ERR_MEMORY when so many threads cannot be started, because OpenMP's library would end the process. */
 static vg_status can_start(unsigned threads) {
     vg_pool *pool;
     VG_TRY(vg_pool__new(&pool, threads));

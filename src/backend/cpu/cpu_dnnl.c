@@ -4,7 +4,7 @@
  * A primitive is created once for each (pass, geometry, layouts) and kept. It is requested with the caller's activation
  * layouts. If only a slow implementation supports those, the library chooses the layouts, and operands are reordered
  * before and after. The layout of weights is always the library's choice; they are reordered only where it differs from
- * the caller's. What oneDNN throws is caught at what the backend calls (cpu_dnnl_guard.h). */
+ * the caller's. Exceptions of oneDNN are caught in the functions that the backend calls (cpu_dnnl_guard.h). */
 #include "backend/cpu/cpu_engine.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ struct vg_engine {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     entry *buckets[BUCKETS];
-    /* What is being made: released when oneDNN throws. */
+    /* The entry that is being made: released when oneDNN throws. */
     entry *unfinished;
     dnnl_primitive_desc_t description;
 };
@@ -175,7 +175,7 @@ static vg_status slot_new(vg_engine *dnnl, slot *s, int argument, const vg_engin
     } else {
         status = vg_base__alloc(&s->scratch, dnnl_memory_desc_get_size(own) + 64, 1, "reordered operand");
         if (status == VG_OK && dnnl_memory_create(&s->own, own, dnnl->engine, s->scratch) != dnnl_success)
-            status = vg_base__fail(VG_ERR_MEMORY, "oneDNN: no memory for a reordered operand");
+            status = vg_base__fail(VG_ERR_MEMORY, "oneDNN: out of memory for a reordered operand");
         if (status == VG_OK && in)
             status = reorder_new(dnnl, &s->to_own, MD_REF(user), own);
         if (status == VG_OK && out)
@@ -338,7 +338,7 @@ static vg_status run(vg_engine *dnnl, guarded_call *call) {
     return VG_OK;
 }
 
-/* --- what the backend calls */
+/* --- interface */
 
 vg_status vg_engine__conv(vg_engine *dnnl, const vg_engine_conv *conv, const vg_engine_operand *x,
                           const vg_engine_operand *w, const vg_engine_operand *y) {

@@ -127,7 +127,7 @@ bool vg_dnnl__is_slow(dnnl_primitive_desc_t pd) {
     return strstr(name, "ref") || strstr(name, "gemm:") == name;
 }
 
-/* An implementation that runs out of memory is passed over without notice, and the next one gives other bits. So every
+/* oneDNN skips an implementation that runs out of memory without notice, and the next one gives other bits. So every
  * description is made twice, and both must choose the same. */
 static dnnl_status_t compare_choices(dnnl_status_t status, dnnl_primitive_desc_t *pd, dnnl_primitive_desc_t again) {
     if (status == dnnl_success && strcmp(implementation(*pd), implementation(again)) != 0)

@@ -1,4 +1,4 @@
-/* cpu_dnnl_guard.c - calls of oneDNN whose failures end as a status. See cpu_dnnl_guard.h. */
+/* cpu_dnnl_guard.c - calls of oneDNN whose failures are returned as a status. See cpu_dnnl_guard.h. */
 #include "backend/cpu/cpu_dnnl_guard.h"
 
 #include "base/base.h"
@@ -17,7 +17,7 @@ vg_status vg_dnnl__guarded(void (*work)(void *argument), void *argument) {
 }
 
 vg_status vg_dnnl__has_room(size_t bytes) {
-    enum { ROOM = 8 << 20 }; /* descriptions and generated code take less than 1 MiB a primitive */
+    enum { ROOM = 8 << 20 }; /* descriptions and generated code take less than 1 MiB per primitive */
     void *probe;
     size_t total;
     if (!vg_base__add(&total, bytes, ROOM))

@@ -1,6 +1,6 @@
-/* cpu_dnnl_guard.h - the boundary to oneDNN. It does not survive every failed allocation: its C functions let C++
- * exceptions through, which end the process where nothing catches them, and some failures it does not notice, which
- * end in a crash. So calls are guarded, and memory is asked for before a primitive is made. Internal; also included by
+/* cpu_dnnl_guard.h - the boundary to oneDNN, which does not handle every failed allocation: its C functions let C++
+ * exceptions through, which end the process where nothing catches them, and some failures are not noticed and end in
+ * a crash. So calls are guarded, and memory is tested for before a primitive is made. Internal; also included by
  * C++. */
 #ifndef VG_CPU_DNNL_GUARD_H
 #define VG_CPU_DNNL_GUARD_H
@@ -17,11 +17,11 @@ extern "C" {
 vg_status vg_dnnl__guarded(void (*work)(void *argument), void *argument);
 
 typedef enum vg_dnnl_thrown { VG_DNNL_NOTHING = 0, VG_DNNL_NO_MEMORY, VG_DNNL_OTHER } vg_dnnl_thrown;
-/* The same in C++: says what was thrown. */
+/* The same in C++: returns the kind of exception. */
 vg_dnnl_thrown vg_dnnl__catch(void (*work)(void *argument), void *argument);
 
-/* VG_ERR_MEMORY when oneDNN could not allocate `bytes` and, beside them, what making a primitive takes. The memory is
- * given back at once. Another thread may take it, so success is likely afterwards, not certain. */
+/* VG_ERR_MEMORY when oneDNN could not allocate `bytes` and the memory for making a primitive. The memory is released
+ * at once. Another thread may take it, so success afterwards is likely, not certain. */
 vg_status vg_dnnl__has_room(size_t bytes);
 
 #ifdef __cplusplus

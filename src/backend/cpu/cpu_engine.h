@@ -1,6 +1,6 @@
-/* cpu_engine.h - the products of the CPU backend: convolutions and matrix products over memory whose layout the caller
- * names. A build has one engine: oneDNN's (cpu_dnnl.c), or our own kernels (cpu_gemm.c) where that library is not
- * there, as in wheels. Internal. */
+/* cpu_engine.h - the products of the CPU backend: convolutions and matrix products over memory whose layout the
+ * caller names. A build has one engine: oneDNN's (cpu_dnnl.c), or our own kernels (cpu_gemm.c) without that library,
+ * as in wheels. Internal. */
 #ifndef VG_CPU_ENGINE_H
 #define VG_CPU_ENGINE_H
 
@@ -8,12 +8,12 @@
 
 typedef struct vg_engine vg_engine;
 
-/* What computes, for the description of the device: "oneDNN" or "own products". */
+/* The name of the engine, for the description of the device: "oneDNN" or "own products". */
 extern const char vg_engine__name[];
 
 typedef enum vg_engine_type { VG_ENGINE_F32 = 0, VG_ENGINE_BF16 = 1 } vg_engine_type;
 
-/* How four dimensions lie in memory. Activations are (n, c, h, w), filters (o, i, h, w). */
+/* The order of four dimensions in memory. Activations are (n, c, h, w), filters (o, i, h, w). */
 typedef enum vg_engine_layout {
     VG_ENGINE_PLAIN = 0,      /* row-major */
     VG_ENGINE_CHANNELS_LAST,  /* n h w c */

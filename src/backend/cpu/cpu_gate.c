@@ -58,7 +58,7 @@ static size_t weigh_heads(const vg_head_loss *loss, const gate_row *w) {
     return best;
 }
 
-/* R, and what it makes of the coefficients; u is dL/dQ of the label. */
+/* Computes R and applies it to the coefficients; u is dL/dQ of the label. */
 static void weigh_classes(const vg_head_loss *loss, const gate_row *w, double u) {
     const size_t H = loss->heads, C = loss->classes, y = w->label;
     double own = 0;
@@ -96,7 +96,7 @@ static void to_logits(const vg_head_loss *loss, const gate_row *w, double u, dou
     }
 }
 
-/* What one call works with. */
+/* The working memory of one call. */
 typedef struct gate_work {
     double *losses, *right, *rows, *k; /* rows; rows; rows x (6 C + 2 H); C */
     float *spare;                      /* rows x K; NULL where there are dlogits */

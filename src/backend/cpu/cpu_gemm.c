@@ -26,11 +26,11 @@ struct vg_engine {
     size_t panel_room;
     float *copy; /* a left operand whose rows are not contiguous, or gradients in blocks of 16 channels */
     size_t copy_room;
-    const float **pointers; /* of one tile a thread */
+    const float **pointers; /* of one tile per thread */
     size_t pointer_room;
 };
 
-/* What pointers outside a map refer to. */
+/* Pointers outside a map refer to these. */
 static const float zeros[COLUMNS];
 
 vg_status vg_engine__new(vg_engine **out) {
@@ -59,7 +59,7 @@ vg_status vg_engine__preferred(vg_engine *engine, vg_engine_type type, vg_engine
     return VG_OK;
 }
 
-/* Makes room for `count` elements of `size` bytes in a buffer that is kept. */
+/* Makes sure that a kept buffer has room for `count` elements of `size` bytes. */
 static vg_status room(void *buffer, size_t *have, size_t count, size_t size) {
     void **memory = buffer;
     if (count <= *have)
@@ -72,7 +72,7 @@ static vg_status room(void *buffer, size_t *have, size_t count, size_t size) {
     return VG_OK;
 }
 
-/* Where a tile goes: element (r, c) at r * row + c * column. */
+/* The destination of a tile: element (r, c) at r * row + c * column. */
 typedef struct place {
     float *data;
     size_t row, column, rows, columns;
@@ -128,7 +128,7 @@ static vg_status pack_filters(vg_engine *engine, pass *p, const vg_engine_operan
     p->panel = p->from.channels * area * COLUMNS;
     p->panels = w->data;
     if (w->view.layout == VG_ENGINE_FILTER16 && !backward && lanes == COLUMNS)
-        return VG_OK; /* they lie as the panels do */
+        return VG_OK; /* they have the layout of panels already */
     VG_TRY(room(&engine->panels, &engine->panel_room, panels * p->panel, sizeof(float)));
     p->panels = engine->panels;
     const float *values = w->data;
@@ -148,8 +148,8 @@ static vg_status pack_filters(vg_engine *engine, pass *p, const vg_engine_operan
     return VG_OK;
 }
 
-/* The place in `from` that the filter's position k reads for position (y, x) of `to`; false: outside. Forward:
- * y stride + k - pad. Backward: the y' with y' stride + k - pad = y, if there is one. */
+/* The position in `from` that the filter's position k reads for position (y, x) of `to`; false: outside. Forward: y
+ * stride + k - pad. Backward: the y' with y' stride + k - pad = y, if there is one. */
 static bool source(size_t *out, size_t at, size_t k, size_t limit, const vg_engine_conv *conv) {
     bool backward = conv->pass == VG_ENGINE_BACKWARD_DATA;
     size_t up = backward ? at + conv->pad : at * conv->stride + k, down = backward ? k : conv->pad;

@@ -1,7 +1,7 @@
 /* cpu_gemm.h - the two inner loops of cpu_gemm.c, built for each instruction tier. Internal.
  *
  * tile:     c[r][0..15] = sum over blocks and lanes of a[block][r][lane] b[block * lanes + lane][0..15]. The rows of a
- *           are found through pointers, so that a convolution reads its input where it lies and nothing is copied.
+ *           are found through pointers, so that a convolution reads its input in place and nothing is copied.
  * outer:    c[r][0..15] += sum over positions of x[position][r] d[position][0..15]: a filter's gradient. */
 #ifndef VG_CPU_GEMM_H
 #define VG_CPU_GEMM_H
@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct vg_gemm_tile {
-    const float *const *a; /* [block][rows of the tier]: where `lanes` values that follow one another lie */
+    const float *const *a; /* [block][rows of the tier]: pointers to `lanes` consecutive values */
     const float *b;        /* [blocks * lanes][16] */
     size_t blocks, lanes;
 } vg_gemm_tile;
@@ -33,7 +33,7 @@ typedef struct vg_gemm_kernels {
     void (*outer)(float *c, const vg_gemm_outer *); /* c: [outer rows][16] */
 } vg_gemm_kernels;
 
-/* Those of the tier in use (VARGATE_CPU forces a lower one). */
+/* The kernels of the tier in use (VARGATE_CPU forces a lower one). */
 const vg_gemm_kernels *vg_gemm__kernels(void);
 
 #endif

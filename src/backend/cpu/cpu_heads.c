@@ -34,7 +34,7 @@ double vg_cpu__softmax(float *p, const float *z, const float *add, size_t classe
     return own - log(sum);
 }
 
-/* One row's memory: H x C logits, what is added to them (or NULL), the heads' weights (or NULL). */
+/* The memory of one row: H x C logits, an addend (or NULL), the heads' weights (or NULL). */
 typedef struct head_row {
     const float *z, *add, *weights;
     size_t label;
@@ -70,7 +70,7 @@ static double row_loss(const vg_head_loss *loss, const head_row *row, float scal
     return mixture ? -log((double)mean[label] / (double)H) : total / (double)H;
 }
 
-/* What the label gives each class: t(c) and their sum, and the weight of a batch's rows (ref/ref_heads.c). */
+/* The target of each class given the label: t(c) and their sum, and the weight of a batch's rows (ref/ref_heads.c). */
 typedef struct soft_targets {
     float on, off;        /* of the label's class and of any other, before the class weight */
     const float *weights; /* C; NULL: all 1 */
@@ -137,7 +137,7 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor 
     const int32_t *y = cpu_tensor_of(labels)->data;
     float *gradient = dlogits ? cpu_tensor_of(dlogits)->data : NULL, *work;
     VG_TRY(vg_cpu__work(backend, rows * (C + 4 + (dlogits ? 0 : K)), &work));
-    /* layout: two doubles a row, then C floats a row, then K floats a row */
+    /* layout: two doubles per row, then C floats per row, then K floats per row */
     double *losses = (double *)work, *right = losses + rows;
     float *means = work + 4 * rows, *spare = means + rows * C;
     const bool soft = loss->smoothing > 0 || loss->class_weights;

@@ -35,8 +35,8 @@ typedef struct vg_cpu_pooling_row {
     vg_cpu_mask mask;
 } vg_cpu_pooling_row;
 
-/* One row back: dx has `pool` input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied
- * by the mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
+/* One row backward: dx has `pool` input rows, all written. sums: b floats, added to. Without lanes dy is still
+ * multiplied by the mask's scale: after a ReLU a dropped element is recognised by its y, which is 0. */
 typedef struct vg_cpu_pooling_back {
     void *dx;
     float *sums;

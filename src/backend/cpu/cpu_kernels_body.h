@@ -67,7 +67,7 @@ ALWAYS_INLINE TARGET void TIER(pooling_forward_body)(const vg_cpu_window *g, con
         }
 }
 
-/* The gradient of element i of the pooled row, behind dropout and ReLU, added to the sum of its channel. */
+/* The gradient of element i of the pooled row, through dropout and ReLU, added to the sum of its channel. */
 #define POOLING_GRADIENT(d, i, j)                                                                                      \
     float d = load(dy, i, bf16);                                                                                       \
     d = masked ? MASKED(d, i) : d * mask.scale;                                                                        \

@@ -22,7 +22,7 @@ static size_t rows_at_once(const vg_tensor *t, size_t b) {
     return rows < 1 ? 1 : rows > t->shape.h ? t->shape.h : rows;
 }
 
-/* The mask of one row out of the masks of several. */
+/* The mask of one row from the masks of several. */
 static vg_cpu_mask row_of(vg_cpu_mask mask, size_t skip) {
     if (mask.lanes)
         mask.lanes += skip;
@@ -171,7 +171,7 @@ static void put(const cpu_tensor *t, void *run, size_t i, float v) {
         ((float *)run)[i] = v;
 }
 
-/* y is (n, c, 1, 1): its rows are plain, whatever its block. */
+/* y is (n, c, 1, 1): its rows are plain for any block size. */
 vg_status vg_cpu__average_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x) {
     const cpu_tensor *t = cpu_tensor_of(x), *out = cpu_tensor_of(y);
     size_t b = t->b, blocks = x->shape.c / b, area = x->shape.h * x->shape.w;

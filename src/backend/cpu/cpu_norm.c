@@ -20,7 +20,7 @@ typedef struct norm_call {
     enum { SUM, SQUARES, APPLY, BACK_SUMS, BACK_APPLY } what;
 } norm_call;
 
-/* Passes one run (row n, block cb) to one of the kernels; sums has 2 x C floats a part. */
+/* Passes one run (row n, block cb) to one of the kernels; sums has 2 x C floats per part. */
 static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, float *more) {
     const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
     const cpu_tensor *t = cpu_tensor_of(call->x);
@@ -54,8 +54,8 @@ static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, fl
     }
 }
 
-/* Every run. For sums, parts[PARTS][2][C] are cleared, filled and added up into totals[2][C]. A run's own sum starts at
- * zero, so that float32 adds at most one image of one channel before the sum continues in double. */
+/* Processes every run. For sums, parts[PARTS][2][C] are cleared, filled and added up into totals[2][C]. A run's own
+ * sum starts at zero, so that float32 adds at most one image of one channel before the sum continues in double. */
 static void norm_all(const norm_call *call, double *totals) {
     const cpu_tensor *t = cpu_tensor_of(call->x);
     size_t b = t->b, channels = call->x->shape.c, blocks = channels / b, rows = call->x->n;

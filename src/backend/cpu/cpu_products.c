@@ -1,9 +1,10 @@
-/* cpu_products.c - convolutions and linear layers of the CPU backend, and where their parameters lie.
+/* cpu_products.c - convolutions and linear layers of the CPU backend, and the layout of their parameters.
  *
- * Filters [o][i][h][w] in memory, block b (16 or 8):  o/b i/b h w b(i) b(o)   when b divides both
- *                                                     o/b h w i b(o)          when it divides o only (first layers)
- *                                                     as they are             otherwise
- * Linear weights [o][c][h][w]: row o holds its inputs in the order in which a row of activations lies, so the product
+ * Filters [o][i][h][w] in memory, block b (16 or 8):
+ *     o/b i/b h w b(i) b(o)   when b divides both
+ *     o/b h w i b(o)          when it divides o only (first layers)
+ *     [o][i][h][w]            otherwise
+ * Linear weights [o][c][h][w]: row o holds its inputs in the order of a row of activations in memory, so the product
  * is a plain matrix product. */
 #include <string.h>
 
@@ -185,8 +186,8 @@ static vg_engine_operand rows_of(const vg_tensor *t) {
     return matrix(cpu_tensor_of(t)->data, cpu_tensor_of(t)->bf16, t->n, width, width, 1, 0);
 }
 
-/* Linear weights as a matrix o x inputs, or transposed: in float32 as they are, for bfloat16 products their rounded
- * copy. */
+/* Linear weights as a matrix o x inputs, or transposed: in float32 the weights themselves, for bfloat16 products
+ * their rounded copy. */
 static vg_status weights_of(vg_backend *backend, vg_engine_operand *out, const vg_block *theta, const vg_param *w,
                             size_t inputs, bool transposed) {
     bool bf16 = backend->compute == VG_COMPUTE_BF16;

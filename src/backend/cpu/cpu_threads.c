@@ -63,7 +63,7 @@ static void run_loop(loop *l) {
         (void)vg_pool__run(pool, l->threads, run_part, l);
         return;
     }
-    l->threads = 1; /* one thread, or no memory for more */
+    l->threads = 1; /* one thread, or not enough memory for more */
     (void)run_part(l, 0, 0);
 }
 
@@ -76,7 +76,7 @@ typedef void (*clang_body)(int32_t *thread, int32_t *bound, void *, void *, void
 
 static void call_clang(const loop *l) {
     int32_t thread = (int32_t)number, bound = 0;
-    void *const *a = l->arguments; /* arguments that the body does not have are passed in vain */
+    void *const *a = l->arguments; /* arguments that the body does not have are ignored by it */
     ((clang_body)l->compiled)(&thread, &bound, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
                               a[12], a[13], a[14], a[15]);
 }
@@ -94,7 +94,7 @@ void __kmpc_fork_call(void *location, int32_t count, void (*compiled)(void), ...
     run_loop(&l);
 }
 
-/* The share of thread `thread` of the indices lower..upper: parts of equal length that follow one another. */
+/* The share of thread `thread` of the indices lower..upper: consecutive parts of equal length. */
 void __kmpc_for_static_init_8u(void *location, int32_t thread, int32_t schedule, int32_t *last, uint64_t *lower,
                                uint64_t *upper, int64_t *stride, int64_t step, int64_t chunk);
 void __kmpc_for_static_init_8u(void *location, int32_t thread, int32_t schedule, int32_t *last, uint64_t *lower,

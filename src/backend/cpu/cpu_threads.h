@@ -1,5 +1,5 @@
 /* cpu_threads.h - the loops of the CPU backend over threads: OpenMP's, the same that oneDNN uses; serial ones in a
- * build without OpenMP. Wheels are compiled by a compiler that knows OpenMP and has no runtime library of it:
+ * build without OpenMP. Wheels are compiled by a compiler that supports OpenMP but has no runtime library for it:
  * cpu_threads.c has the few functions of that library that these loops call (VG_OWN_OPENMP). Internal. */
 #ifndef VG_CPU_THREADS_H
 #define VG_CPU_THREADS_H

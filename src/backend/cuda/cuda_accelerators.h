@@ -2,7 +2,7 @@
  *
  * A folder under src/backend/cuda serves one generation of GPUs or the shapes of one network faster than cuDNN and the
  * general kernels. The build registers a folder that is present (VG_WITH_... in cmake/Modules.cmake); without it the
- * general operations serve the same calls, only slower. The general operations know only this interface, and ask it
+ * general operations serve the same calls, only slower. The general operations use only this interface, and try it
  * first. */
 #ifndef VG_CUDA_ACCELERATORS_H
 #define VG_CUDA_ACCELERATORS_H
@@ -26,11 +26,11 @@ typedef struct cuda_accelerator {
                                     const vg_block *theta, const vg_param *w, bool *done);
 } cuda_accelerator;
 
-/* The accelerators of this build, in the order in which they are asked; NULL past the last. */
+/* The accelerators of this build, in the order in which they are tried; NULL past the last. */
 const cuda_accelerator *vg_cuda__accelerator(size_t index);
 /* The first whose conv_serves takes this key, or NULL. */
 const cuda_accelerator *vg_cuda__conv_accelerator(vg_backend *, const cuda_conv_key *key);
-/* Asks every accelerator that has conv_backward_data. */
+/* Tries every accelerator that has conv_backward_data. */
 vg_status vg_cuda__accelerated_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
                                              const vg_block *theta, const vg_param *w, bool *done);
 

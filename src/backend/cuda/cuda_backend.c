@@ -510,7 +510,7 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
     int count = 0;
     struct cudaDeviceProp properties;
     cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count == 0) { /* with what else is missing */
+    if (error != cudaSuccess || count == 0) { /* adds what else is missing */
         const cuda_library *library;
         char reason[160], also[320] = "";
         vg_cuda__reason(reason, sizeof reason, error);

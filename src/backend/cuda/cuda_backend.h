@@ -32,8 +32,8 @@ typedef struct cuda_tensor {
     vg_tensor base;
     void *data;
     size_t channels; /* of ACTIVATION and CHOICE: padded */
-    size_t row;      /* physical elements a row */
-    size_t element;  /* bytes an element */
+    size_t row;      /* physical elements per row */
+    size_t element;  /* bytes per element */
     void *twin;      /* PLAIN, bfloat16 mode: the same values in bfloat16, rows of twin_row elements */
     size_t twin_row;
     bool twin_valid;
@@ -119,7 +119,7 @@ static inline void cuda_tensor_plan(cuda_tensor *t, const vg_backend *b, vg_tens
     t->element = kind == VG_TENSOR_CHOICE ? 1 : kind == VG_TENSOR_ACTIVATION && cuda_bf16(b) ? 2 : 4;
 }
 
-/* VG_OK, or a failure whose message says what was being done and what CUDA reports. Out of memory is VG_ERR_MEMORY. */
+/* VG_OK, or a failure whose message names the action and CUDA's reason. Out of memory is VG_ERR_MEMORY. */
 vg_status vg_cuda__check(cudaError_t error, const char *doing);
 /* Copies and waits for the copy. */
 vg_status vg_cuda__copy(cuda_context *, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -147,7 +147,7 @@ vg_status vg_cuda__side_end(vg_backend *, const vg_tensor *x, const vg_tensor *d
 /* The main stream waits for the weight gradients (join_side), or for them and the third stream (join). */
 vg_status vg_cuda__join_side(vg_backend *);
 vg_status vg_cuda__join(vg_backend *);
-/* The third stream: what is launched between begin and end runs there, after everything that is queued on the other
+/* The third stream: work launched between begin and end runs there, after everything that is queued on the other
  * two. */
 vg_status vg_cuda__late_begin(vg_backend *);
 vg_status vg_cuda__late_end(vg_backend *);
@@ -156,8 +156,8 @@ vg_status vg_cuda__writes(vg_backend *, const vg_tensor *t);
 vg_status vg_cuda__plans_stream(vg_backend *, cudaStream_t stream);
 /* The weights of a product, at w's place: the bfloat16 copy (updated if needed), or the floats themselves. */
 vg_status vg_cuda__weights(vg_backend *, const void **out, const vg_block *theta, const vg_param *w);
-/* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row: elements
- * a row. */
+/* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row:
+ * elements per row. */
 vg_status vg_cuda__operand(vg_backend *, const void **out, size_t *row, const vg_tensor *t);
 
 /* --- operations, one file each (see backend.h for what they do) */

@@ -11,7 +11,7 @@ typedef struct cuda_product_key {
     int64_t lda, ldb, ldd;
     int64_t transpose_a, transpose_b;
     int64_t wide;
-    int64_t bias; /* one float32 a row of D is added; D is float32 then */
+    int64_t bias; /* one float32 per row of D is added; D is then float32 */
 } cuda_product_key;
 
 vg_status vg_cuda__products_new(vg_backend *);

@@ -5,10 +5,11 @@
 
 #include "backend/cuda/cuda_dnn.h"
 
-/* Memory bandwidth in bytes a millisecond, to compare a separate pass over a tensor with the time of a fused kernel. */
+/* Memory bandwidth in bytes per millisecond, to compare a separate pass over a tensor with the time of a fused
+ * kernel. */
 #define VG_CUDA_BYTES_PER_MS 3.5e9f
 
-/* Channels as they lie in memory. */
+/* The key with channel counts as stored, padding included. */
 cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
                                 const vg_tensor *y);
 

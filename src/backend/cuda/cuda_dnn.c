@@ -2,7 +2,7 @@
  * fastest.
  *
  * Timing all engines of a shape takes seconds, because some of them are compiled for it. VARGATE_CUDA_PATIENCE limits
- * it (seconds a shape, default 1); 0 takes the first engine that works. Engines that may give different bits in another
+ * it (seconds per shape, default 1); 0 takes the first that works. Engines that may give different bits in another
  * run are excluded, so training is always deterministic. In float32 mode engines that round operands to TF32 are
  * excluded as well. */
 #include "backend/cuda/cuda_dnn.h"
@@ -36,7 +36,7 @@ typedef struct cuda_plans {
     size_t count, room;
     cuda_choices *choices;
     cudaEvent_t start, stop;
-    double patience; /* seconds of timing engines a shape, after which the fastest so far is taken */
+    double patience; /* seconds of timing engines per shape, after which the fastest so far is taken */
 } cuda_plans;
 
 static double clock_now(void) {
@@ -149,7 +149,7 @@ static descriptor sum_of(const cuda_library *lib, descriptor a, descriptor b, de
     return d;
 }
 
-/* The operation graph of a key. cuDNN keeps what it needs of the parts. */
+/* The operation graph of a key. cuDNN keeps its own references to the parts. */
 static descriptor graph_of(const cuda_plans *p, const cuda_conv_key *k, bool bf16) {
     const cuda_library *lib = p->lib;
     cudnnDataType_t type = bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;

@@ -19,9 +19,9 @@ extern "C" {
 
 enum {
     CUDA_SUM_THREADS = 256, /* threads of a block that computes sums */
-    CUDA_SUM_GROUPS = 4,    /* its groups: 64 bytes of bfloat16 a position, and few enough for a fast final sum */
+    CUDA_SUM_GROUPS = 4,    /* its groups: 64 bytes of bfloat16 per position, and few enough for a fast final sum */
     CUDA_ROW_THREADS = 160, /* most threads of a block that works on whole positions: 160, 320, 640 channels fill it */
-    CUDA_SUM_BLOCKS = 3,    /* blocks a multiprocessor, of kernels that compute sums */
+    CUDA_SUM_BLOCKS = 3,    /* blocks per multiprocessor, of kernels that compute sums */
     CUDA_ROW_BLOCKS = 6,    /* of the other kernels, forward */
     CUDA_DRAW_BLOCKS = 5,   /* the same with masks */
     CUDA_BACK_BLOCKS = 4,   /* and backward */
@@ -36,11 +36,11 @@ typedef struct cuda_shape {
  * read several. */
 static inline uint32_t cuda_in_flight(bool bf16, bool several) { return (bf16 ? 4u : 2u) / (several ? 2u : 1u); }
 
-/* For sums over positions: few groups a block, so that many blocks share the final sum. */
+/* For sums over positions: few groups per block, so that many blocks share the final sum. */
 cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t multiprocessors);
 /* For passes without sums: whole positions, at most `blocks` blocks. */
 cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t blocks);
-/* Floats of scratch that sums of `statistics` values a channel take. */
+/* Floats of scratch for sums of `statistics` values per channel. */
 size_t vg_cuda__sum_scratch(const cuda_shape *shape, size_t statistics);
 
 typedef struct cuda_mask {
@@ -49,7 +49,7 @@ typedef struct cuda_mask {
     uint32_t stream, threshold; /* vg_counter__threshold << 16 */
     float scale;                /* of what is kept: 1 / (1 - p) */
     uint32_t channels;          /* logical */
-    cuda_divider area;          /* positions a row */
+    cuda_divider area;          /* positions per row */
 } cuda_mask;
 
 cuda_mask vg_cuda__mask(vg_backend *, vg_dropout, vg_shape);
@@ -74,7 +74,7 @@ typedef struct cuda_norm_args {
     uint32_t positions, channels;
     double inverse_count, inverse_unbiased; /* 1 / positions, 1 / (positions - 1) */
     float epsilon;
-    float floor; /* 0 behind a ReLU, -infinity without */
+    float floor; /* 0 after a ReLU, -infinity without */
     cuda_mask mask;
     cuda_shape shape;
 } cuda_norm_args;
@@ -116,7 +116,7 @@ typedef struct cuda_repeat_args {
     void *y;
     uint64_t first, repeat;
     uint32_t rows, groups;
-    uint32_t vectors;   /* groups of eight elements a row; elements where `plain` */
+    uint32_t vectors;   /* groups of eight elements per row; elements where `plain` */
     uint32_t positions; /* h * w */
     bool plain;         /* rows of float32 in (c, h, w) order */
     cuda_mask mask;

@@ -1,4 +1,4 @@
-/* head_gate.cu - the gated loss of H softmax heads and its gradients, one block a row; the last block to finish sums
+/* head_gate.cu - the gated loss of H softmax heads and its gradients, one block per row; the last block to finish sums
  * the rows, in order. Formulas: ref/ref_gate.c.
  *
  * Probabilities are not stored: each pass over a row's H x C logits computes them again from the heads' normalisers.
@@ -41,8 +41,8 @@ __device__ static inline double probability(const cuda_gate_work &w, const gate_
     return exp((double)logit(w, g.base + h * g.C + c) - g.normaliser[h]);
 }
 
-/* out(c, sum over heads of term(h, c)) for every class, called by one thread a class. Where classes are few, several
- * threads share the heads of one; their sums are added in a fixed order. Ends with a barrier. */
+/* out(c, sum over heads of term(h, c)) for every class, called by one thread per class. Where classes are few,
+ * several threads share the heads of one; their sums are added in a fixed order. Ends with a barrier. */
 template <typename Term, typename Out>
 __device__ static void sum_heads(const gate_row &g, size_t classes, const Term &term, const Out &out) {
     const size_t side = classes < THREADS ? classes : (size_t)THREADS, parts = THREADS / side;
@@ -117,7 +117,7 @@ __device__ static void weigh_heads(const cuda_gate_work &w, const gate_row &g) {
         [&](size_t c, double sum) { g.r[c] = sum / (double)g.H; });
 }
 
-/* R, the row's part of the gradient of k, and what R makes of the coefficients; u is dL/dQ of the label. */
+/* Computes R and the row's part of the gradient of k, and applies R to the coefficients; u is dL/dQ of the label. */
 __device__ static void weigh_classes(const cuda_gate_work &w, const gate_row &g, double u) {
     for (size_t h = threadIdx.x; h < g.H; h += THREADS)
         g.share[h] = u * probability(w, g, h, g.label) * g.gamma[g.label] * g.inverse[h] * g.inverse[h];

@@ -1,4 +1,4 @@
-/* loss.cu - cross-entropy of H softmax heads and its gradient, one block a row; the last block to finish sums the rows,
+/* loss.cu - cross-entropy of H softmax heads and its gradient, one block per row; the last to finish sums the rows,
  * in order. Formulas: ref/ref_heads.c. Rows that fit shared memory are read once and each exponential is computed twice
  * (few_kernel); others are read from memory repeatedly (loss_kernel). */
 #include <cuda_bf16.h>
@@ -71,7 +71,7 @@ template <typename T> __device__ static inline T warp_sum(T x) {
     return x;
 }
 
-/* Sum of one double a thread, in a fixed order, returned to every thread. room: WARPS doubles for this call alone. */
+/* Sum of one double per thread, in a fixed order, returned to every thread. room: WARPS doubles for this call alone. */
 __device__ static double block_sum(double x, double *room) {
     x = warp_sum(x);
     if (threadIdx.x % 32 == 0)
@@ -184,7 +184,7 @@ __device__ static void probabilities(const cuda_loss_work &w, float *values, flo
     __syncthreads();
 }
 
-/* sums[c] over the heads, a warp a class. */
+/* sums[c] over the heads, one warp per class. */
 __device__ static void few_sums(const cuda_loss_work &w, const float *values, float *sums) {
     const unsigned C = (unsigned)w.classes, H = (unsigned)w.heads, lane = threadIdx.x % 32;
     for (unsigned c = threadIdx.x / 32; c < C; c += WARPS) {
@@ -250,7 +250,7 @@ static __global__ void __launch_bounds__(THREADS) few_kernel(const __grid_consta
 
 /* --- smoothed labels and class weights */
 
-/* What the label gives class c, before smoothing is spread: see vg_head_loss. */
+/* The target of class c given the label, before smoothing is added: see vg_head_loss. */
 __device__ static inline float target(const cuda_loss_work &w, size_t c, size_t label) {
     float t = w.smoothing / (float)w.classes + (c == label ? 1.0f - w.smoothing : 0.0f);
     return w.class_weights ? t * w.class_weights[c] : t;

@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
         args.coefficients[channel] = args.coefficients[s.groups * 8 + channel] = 0.0f;
 }
 
-/* a and c of a thread's eight channels, from the running statistics; writes `saved` where this thread is the first
- * to. */
+/* a and c of a thread's eight channels, from the running statistics; the first thread of a channel also writes
+ * `saved`. */
 __device__ __forceinline__ void running_coefficients(float a[8], float c[8], const cuda_norm_args &args,
                                                      const place &at) {
     for (uint32_t j = 0; j < 8; j++) {

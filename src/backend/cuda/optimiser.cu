@@ -15,7 +15,7 @@ static unsigned grid_of(size_t items) {
 #define FOR_EACH_FOUR(g, groups)                                                                                       \
     for (size_t g = (size_t)blockIdx.x * THREADS + threadIdx.x; g < groups; g += (size_t)gridDim.x * THREADS)
 
-/* Where four gradients are: float32, or bfloat16 where they were computed in it. */
+/* Reads four gradients: float32, or bfloat16 where they were computed in it. */
 __device__ static inline void read_gradient(const cuda_adam_args &a, size_t g, float out[4]) {
     if (a.narrow && a.narrow[g / 4]) {
         uint2 both = ((const uint2 *)a.half)[g];
@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The sum of one double a thread, in thread 0. */
+/* The sum of one double per thread, in thread 0. */
 __device__ static double add_block(double sum) {
     __shared__ double part[THREADS];
     part[threadIdx.x] = sum;

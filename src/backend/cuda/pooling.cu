@@ -32,8 +32,8 @@ template <> struct choices<2> {
 
 /* --- forward */
 
-/* The window's largest elements and which they are, best being -infinity before: the first of equals, a NaN before all.
- * POOL 0: size known at run time. */
+/* The window's largest elements and their indices, with best = -infinity on entry: the first of equals; a NaN counts
+ * as largest. POOL 0: size known at run time. */
 template <typename T, int POOL>
 __device__ __forceinline__ void largest(float best[8], uint32_t which[8], const cuda_pooling_args &args, size_t corner,
                                         uint32_t groups) {

@@ -67,7 +67,7 @@ vg_status vg_ref__copy_columns(vg_backend *backend, vg_tensor *y, size_t y_at, c
     return VG_OK;
 }
 
-/* log p of one class of one head, and the head's log-normaliser by the way. */
+/* log p of one class of one head, and the head's log-normaliser. */
 static double log_sum(const float *z, const float *add, size_t classes) {
     double top = -INFINITY, sum = 0;
     for (size_t c = 0; c < classes; c++)
@@ -81,8 +81,7 @@ static double log_p(const float *z, const float *add, size_t c, double normalise
     return (double)z[c] + (add ? add[c] : 0.0) - normaliser;
 }
 
-/* One row: H x C logits, what is added to them (or NULL), the heads' weights (or NULL), the gradient's place (or
- * NULL). */
+/* One row: H x C logits, an addend (or NULL), the heads' weights (or NULL), the gradient's destination (or NULL). */
 typedef struct head_row {
     const float *z, *add, *weights;
     float *dz;

@@ -2,7 +2,7 @@
  * divided.
  *
  * Images are processed in pieces whose transformed maps fit the caches. Forward and data gradient: each thread has
- * pieces of its own. Weight gradient: all threads transform one piece, then each takes some of the points, so that sums
+ * its own pieces. Weight gradient: all threads transform one piece, then each takes some of the points, so that sums
  * have one order at any thread count. */
 #include "backend/cpu/winograd/cpu_winograd.h"
 

@@ -3,8 +3,8 @@
  * A tile of 2 x 2 outputs of an r x r filter needs the s x s inputs below it, s = r + 1. With s points there are
  * matrices B (s x s), G (s x r), A (s x 2) such that
  *     y = A^T [(G g G^T) . (B^T d B)] A        . element by element: s^2 multiplications where there were 4 r^2,
- * 36 for 100 (r = 5), 16 for 36 (r = 3). Summed over channels they are s^2 matrix products, one a point. Both gradients
- * are the transpose of the same thing:
+ * 36 for 100 (r = 5), 16 for 36 (r = 3). Summed over channels they are s^2 matrix products, one per point. Both
+ * gradients are transposes of the same transformation:
  *     D = A dy A^T,   dd = B [(G g G^T) . D] B^T,   dg = G^T [sum (B^T d B) . D] G.
  * Points: 0, 1, -1, 1/2, -2, infinity for r = 5, chosen by measuring: over 128 channels the result's error is 1e-6 of
  * its size (root mean square), a plain float32 sum's 5e-7; 0, 1, -1, infinity for r = 3: 4e-7. Larger tiles save more

@@ -1,15 +1,15 @@
 /* conv_pooling.cu - a 5 x 5 convolution of images with one channel together with the bias, 2 x 2 max-pool, ReLU and
- * dropout behind it, and the gradients of its weights and bias; bfloat16 images, weights and results, sums in float32.
+ * dropout after it, and the gradients of its weights and bias; bfloat16 images, weights and results, sums in float32.
  *
  *     y = keep * relu(max over the window of conv(x) + bias)
  *     d = scale * dy where an element of the window was chosen
  *     dw[o][tap] = sum over images and windows of d * x at (chosen + tap)
  *
  * The convolution's own result is never in memory: forward takes the largest of a window's four sums where they are, in
- * one thread, and backward puts dy at the chosen one of four positions on its way to the tensor cores. One block an
+ * one thread, and backward places dy at the chosen one of four positions as it loads the operands. One block per
  * image, which lies in shared memory twice, the second time moved by a pixel, so that any two neighbours are one word.
  *
- * Forward. A warp's product has the taps along k, six a row of the kernel with a zero behind the fifth (30 of 32), and
+ * Forward. A warp's product has the taps along k, six per row of the kernel with a zero after the fifth (30 of 32), and
  * 16 positions by 32 channels: rows g and g + 8 are the left and the right position of window g, the first product has
  * the upper two, the second the lower two. Channel 8 t + 2 j + e is column 2 t + e of tile j, so that a thread ends
  * with eight neighbouring channels of one window.
@@ -30,7 +30,7 @@ enum {
     ACROSS = 5
 };
 
-/* Row by row with zeros behind each row and one row of them below; the second copy begins with the second pixel. */
+/* Row by row with zeros after each row and one row of them below; the second copy begins with the second pixel. */
 __device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_POOLING_WORDS], const cuda_conv_pooling_args &args,
                                       uint32_t row) {
     uint16_t *copy = (uint16_t *)image[0], *moved = (uint16_t *)image[1];

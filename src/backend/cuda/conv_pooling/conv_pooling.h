@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 enum {
-    CONV_POOLING_TAPS = 32, /* bfloat16 a row of the weights: 25 and padding */
+    CONV_POOLING_TAPS = 32, /* bfloat16 per row of the weights: 25 and padding */
     /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
     CONV_POOLING_WORDS = 1024,
     CONV_POOLING_WIDE_SIDE = 12, /* of conv_pooling_wide.cu's images */
@@ -37,7 +37,8 @@ typedef struct cuda_conv_pooling_args {
     cuda_mask mask;
 } cuda_conv_pooling_args;
 
-/* What the kernels can do: 5 x 5 taps, stride 1, no border, pooling 2 x 2, even sides, 64 or 128 channels. */
+/* The shapes that the kernels support: 5 x 5 taps, stride 1, no border, pooling 2 x 2, even sides, 64 or 128
+ * channels. */
 static inline bool vg_cuda__conv_pooling_fits(size_t height, size_t width, size_t channels) {
     return (channels == 64 || channels == 128) && height >= 6 && width >= 6 && height % 2 == 0 && width % 2 == 0 &&
            height < 128 && width < 128 && (height + 1) * (width / 2 + 1) <= CONV_POOLING_WORDS;

@@ -1,5 +1,5 @@
 /* conv_pooling_wide.cu - a 5 x 5 convolution from 12 x 12 images of 128 channels together with the bias, 2 x 2
- * max-pool, ReLU and dropout behind it: the second layer of the CNN. bfloat16, sums in float32; the 8 x 8 map before
+ * max-pool, ReLU and dropout after it: the second layer of the CNN. bfloat16, sums in float32; the 8 x 8 map before
  * pooling is never in memory.
  *
  * A block has two images, which lie in shared memory from its beginning to its end, and 64 output channels, whose
@@ -56,7 +56,7 @@ __device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_poo
     }
 }
 
-/* What a warp multiplies at a time: 64 positions by 16 input channels, those by 32 output channels. */
+/* The operands of one multiplication of a warp: 64 positions by 16 input channels, those by 32 output channels. */
 struct operands {
     uint32_t a[4][4], b[2][4];
 };
