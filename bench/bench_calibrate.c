@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
     float *z = malloc(s.n * s.m * s.c * sizeof *z);
     int64_t *y = malloc(s.n * sizeof *y);
     if (z == NULL || y == NULL) {
-        fprintf(stderr, "no memory for %zu x %zu x %zu logits\n", s.n, s.m, s.c);
+        fprintf(stderr, "out of memory for %zu x %zu x %zu logits\n", s.n, s.m, s.c);
         return 1;
     }
     make_logits(z, y, &s);

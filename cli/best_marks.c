@@ -1,7 +1,8 @@
-/* best_marks.c - tables of measures with their best marked. See best_marks.h. */
+/* best_marks.c - tables of measures with the best of each column marked. */
 #include "cli.h"
 
-/* How many rows have the best figure of a column; 0 where all that have one are equal, which is no distinction. */
+/* The number of rows that have the best figure of a column; 0 where all figures are equal, because none is best
+ * then. */
 static size_t count_best(const vg_figure_table *figures, size_t column) {
     size_t best = figures->best[column], equal = 0, all = 0;
     if (best >= figures->rows)

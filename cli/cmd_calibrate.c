@@ -42,7 +42,7 @@ static const option_entry own_entries[] = {
     {"bins", 0, OPTION_UNSIGNED, PLACE(fit.bins), "B", "15", "bins of the calibration error", 1, 1000},
 };
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- printing ----------------------------------------------------------------------------------------------------- */
 static void metric_row(text_table *table, const char *name, double before, double after, double held_out) {
     size_t row = table_row(table, name);
     table_number(table, row, 1, before, 6);

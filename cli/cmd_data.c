@@ -1,4 +1,4 @@
-/* cmd_data.c - vargate data: which data sets are known and here, what one holds, and how to fetch them. */
+/* cmd_data.c - vargate data: which data sets are known and present, what one holds, and fetching them. */
 #include "cli.h"
 
 typedef struct data_values {

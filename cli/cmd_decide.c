@@ -107,7 +107,7 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, decide_
     return CLI_OK;
 }
 
-/* A machine answers where one class is left; a person gets the others' short lists. */
+/* Answers automatically where one class is left, and lists the possible classes of the other samples for a person. */
 static int decide_sets(const score_options *scoring, const decide_values *own, const char *path) {
     sets_request r = {VG_SETS_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, own->json};
     vg_sets *sets;

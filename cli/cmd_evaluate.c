@@ -1,4 +1,4 @@
-/* cmd_evaluate.c - vargate evaluate: what predictions and their uncertainties are worth, given the labels. */
+/* cmd_evaluate.c - vargate evaluate: figures of predictions and their uncertainties, given the labels. */
 #include "cli.h"
 
 typedef struct evaluate_values {
@@ -36,7 +36,7 @@ static int check_points(const char *name, const option_reals *points) {
     return CLI_OK;
 }
 
-/* What the library takes of the lists. */
+/* Copies the lists to the library's options. */
 static void complete(evaluate_values *own) {
     own->how.coverages = own->coverages.values;
     own->how.coverage_count = own->coverages.count;
@@ -100,7 +100,7 @@ static int show_at(const evaluate_work *work, const file_list *list, const char 
     return output_written(GUARDED(vg_evaluation_results_save(results, work->count, list->several, output)), output);
 }
 
-/* What -o and what --json ask for; without either, tables. */
+/* Writes what -o and --json ask for; without either, prints tables. */
 static int show(const evaluate_work *work, const file_list *list) {
     const char *output = work->own->output;
     bool print = work->own->json && !output_is_standard(output);

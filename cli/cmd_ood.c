@@ -1,4 +1,4 @@
-/* cmd_ood.c - vargate ood: how well each measure tells out-of-distribution samples from in-distribution ones. */
+/* cmd_ood.c - vargate ood: how well each measure separates out-of-distribution samples from in-distribution ones. */
 #include "cli.h"
 
 typedef struct ood_values {
@@ -33,7 +33,7 @@ static void print_tables(const vg_ood_result *result) {
     }
 }
 
-/* What -o and what --json ask for; without either, tables. */
+/* Writes what -o and --json ask for; without either, prints tables. */
 static int show(const ood_values *own, const vg_ood_result *result) {
     char *text = NULL;
     int code = CLI_OK;

@@ -1,4 +1,4 @@
-/* cmd_report.c - vargate report: a page that opens alone, and figures, of a run, of scores or of predictions. */
+/* cmd_report.c - vargate report: a self-contained page, and figures, of a run, of scores or of predictions. */
 #include <sys/stat.h>
 
 #include "cli.h"
@@ -155,7 +155,7 @@ static int run_words(const command *self, int argc, char **argv, report_values *
     if (files.count != 1)
         return console_usage("expected a run folder, scores or predictions, found %zu files", files.count);
     if (!own->out && !is_folder(files.items[0]))
-        return console_usage("where to? give -o DIR");
+        return console_usage("a folder for the page is needed: give -o DIR");
     return make(own, &options, files.items[0]);
 }
 

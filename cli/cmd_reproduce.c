@@ -22,7 +22,7 @@ static const option_entry reproduce_entries[] = {
 
 enum { RECIPES = 16 }; /* more than the paper has */
 
-/* Whether a list "a,b" has a name that is `length` long at `name`. */
+/* Whether the list "a,b" has the `length` letters at `name` as an entry. */
 static bool has_name(const char *list, const char *name, size_t length) {
     for (; *list; list += strcspn(list, ","), list += *list == ',')
         if (strcspn(list, ",") == length && strncmp(list, name, length) == 0)
@@ -48,7 +48,7 @@ static int find_recipes(const char *recipes[RECIPES], size_t *count, const vg_re
     return CLI_OK;
 }
 
-/* What the table holds, and where it was written. */
+/* Prints the table, and where it was written. */
 static void print_paper(const vg_reproduction *paper) {
     text_table table;
     table_begin(&table, "cell|accuracy|paper|F1|paper|ECE|paper|");

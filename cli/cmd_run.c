@@ -1,5 +1,5 @@
 /* cmd_run.c - vargate run: recipes from training to results and a report page. The library does the work and skips
- * what is done already (vg_run_recipe); here are the page's figures, drawn by gnuplot, and the tables at the end. */
+ * finished stages (vg_run_recipe); this file draws the page's figures by gnuplot and prints the tables at the end. */
 #include "cli.h"
 
 #define PLACE(member) offsetof(run_values, member)
@@ -40,7 +40,7 @@ static int make_page(const char *folder, const char *data, char path[PATH_ROOM])
     return code;
 }
 
-/* A run without its page is still a run: a failure is reported but does not fail the run. */
+/* A failure of the report is printed but does not fail the run. */
 static void report_stage(const char *folder, const run_values *own) {
     char path[PATH_ROOM];
     bool quiet = console_quiet();
@@ -121,7 +121,7 @@ static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run
     vg_status status = vg_run_recipe(result, &options);
     console_unguard();
     if (status == VG_ERR_INTERRUPTED)
-        return console_fail("%s; the same command goes on from it", vg_error_message());
+        return console_fail("%s; the same command continues from it", vg_error_message());
     return console_status(status);
 }
 
@@ -156,7 +156,7 @@ static int find_recipes(vg_recipe *recipes, const char *const *names, size_t cou
     return CLI_OK;
 }
 
-/* One after the other, each in a folder of its name. */
+/* Runs them in sequence, each in a folder of its name. */
 static int run_several(const vg_recipe *recipes, size_t count, const run_values *own) {
     int code = CLI_OK;
     for (size_t i = 0; i < count && code == CLI_OK; i++) {
@@ -202,7 +202,7 @@ const command command_run = {
     "[RECIPE ...] [options]",
     "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the\n"
     "digits that ship. Everything is kept in the run folder; called again, what is done already is skipped and what\n"
-    "was stopped goes on.\n"
+    "was stopped is continued.\n"
     "Several recipes run one after the other, each in a folder of its name inside that of -o.",
     "vargate run mnist-lle -o runs/mnist",
     run,

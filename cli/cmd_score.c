@@ -69,7 +69,7 @@ static int score(score_work *work, const file_list *list, const char *path) {
     }
     if (code == CLI_OK)
         code = output_ending_check(how.output, VG_PRODUCT_SCORES);
-    if (code == CLI_OK) /* no output of one file is the input of another; the rest is checked where it is written */
+    if (code == CLI_OK) /* no output of one file may be the input of another; the rest is checked where it is written */
         code = output_path_check(how.output, VG_PRODUCT_SCORES, true, (const char *const *)list->items, list->count,
                                  &work->request.input);
     if (code != CLI_OK)

@@ -2,7 +2,7 @@
 #include "cli.h"
 
 typedef struct set_values {
-    sets_request request; /* what the library takes; first, so that its options are places of the table too */
+    sets_request request; /* the library's options; first, so that the option table can refer to its fields */
     option_reals alpha;
     bool randomise, no_randomise, stream, strict;
 } set_values;

@@ -34,7 +34,7 @@ static int sweep(const char *recipe, const sweep_values *own) {
     console_unguard();
     console_job_end(&state);
     if (status == VG_ERR_INTERRUPTED)
-        return console_fail("%s; the same command goes on from it", vg_error_message());
+        return console_fail("%s; the same command continues from it", vg_error_message());
     if (status != VG_OK)
         return console_fail_library();
     int code = CLI_OK;
@@ -67,7 +67,7 @@ const command command_sweep = {
     .details =
         "Every combination of the values is run as by 'vargate run', into a folder named after it. The table is\n"
         "that of 'vargate compare', tested against the first combination; comparison.md and comparison.html are\n"
-        "written beside the runs. Called again, finished runs are skipped and what was stopped goes on.",
+        "written beside the runs. Called again, finished runs are skipped and what was stopped is continued.",
     .example = "vargate sweep quickstart --set ensemble=lle,mcd-lle --set head_features=0,0.25",
     .run = run,
 };

@@ -13,7 +13,7 @@ static const option_entry entries[] = {
      0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(how.data), "DIR", NULL, "folder searched first for the data set", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(how.folder), "RUN", NULL, "run folder (default: runs/NAME of the recipe)", 0, 0},
-    {"resume", 'r', OPTION_SWITCH, PLACE(how.resume), NULL, NULL, "go on from the folder's last checkpoint", 0, 0},
+    {"resume", 'r', OPTION_SWITCH, PLACE(how.resume), NULL, NULL, "continue from the folder's last checkpoint", 0, 0},
     OPTION_DEVICE(PLACE(how.device)),
     OPTION_THREADS(PLACE(how.threads), "threads on the CPU; 0: one per core"),
     OPTION_JOBS(PLACE(how.jobs), "networks of a deep ensemble trained at once on the CPU"),
@@ -35,7 +35,7 @@ static int train(const vg_recipe *recipe, vg_train_recipe_options *options) {
     vg_status status = vg_train_recipe(&result, options);
     console_unguard();
     if (status == VG_ERR_INTERRUPTED)
-        return console_fail("%s; --resume goes on from it", vg_error_message());
+        return console_fail("%s; --resume continues from it", vg_error_message());
     if (status != VG_OK)
         return console_fail_library();
     const char *taken = checkpoint_words(recipe);

@@ -1,5 +1,5 @@
-/* command_options.c - reads a command's arguments by its option tables. See command_options.h; the help page is printed
- * by command_help.c. */
+/* command_options.c - reads a command's arguments by its option tables. See command_options.h; command_help.c prints
+ * the help page. */
 #include <stdint.h>
 
 #include "cli.h"
@@ -62,7 +62,7 @@ static int set_reals(const option_entry *entry, const char *text, option_reals *
     }
 }
 
-/* Numbers, or a file whose name ends in .json, which stands for 1. */
+/* Numbers, or a file whose name ends in .json, in which case the setting is 1. */
 static int set_gates(const option_entry *entry, const char *text, option_reals *out) {
     size_t length = strlen(text), ending = strlen(".json");
     out->file = length > ending && strcmp(text + length - ending, ".json") == 0 ? text : NULL;
@@ -175,7 +175,7 @@ typedef struct reader {
     bool standard; /* option_files.standard */
 } reader;
 
-/* Names that options had before every command spelled them alike; still understood. */
+/* Older spellings of options, still accepted. */
 static const struct { const char *old, *name; } former_names[] = {{"out", "output"}};
 
 static const option_entry *find_entry(const reader *in, const char *name, size_t length, char letter, void **values) {
@@ -214,7 +214,7 @@ static int unknown_option(const reader *in, const char *name, size_t length) {
     return console_usage("unknown option --%s; 'vargate help %s' lists them", word, console_command());
 }
 
-/* Takes a value from the arguments. Which of two values counts would be a guess. */
+/* Takes a value from the arguments. An option given twice is refused, because which value counts would be a guess. */
 static int take_value(reader *in, const option_entry *entry, void *values, const char *text) {
     const option_entry *end = common_entries + sizeof common_entries / sizeof *common_entries;
     bool everywhere = entry >= common_entries && entry < end;

@@ -1,8 +1,8 @@
 /* command_options.h - options of a command as tables: parsing, defaults, --help.
  *
- * A table names each option once, with its kind, its default as a person would type it, its help line and the place in
- * a struct that takes the value, which may be an options struct of the library. The parser fills defaults from the same
- * text that --help shows. Several tables, each with its own struct, make up a command, so that commands share groups of
+ * A table names each option once, with its kind, its default as typed, its help line and the field of a struct that
+ * takes the value, which may be an options struct of the library. The parser fills defaults from the same text that
+ * --help shows. Several tables, each with its own struct, make up a command, so that commands share groups of
  * options. */
 #ifndef CLI_COMMAND_OPTIONS_H
 #define CLI_COMMAND_OPTIONS_H
@@ -22,7 +22,7 @@ typedef enum option_kind {
     OPTION_REALS,    /* option_reals: numbers separated by commas */
     OPTION_CHOICE,   /* int: index into the names of `value` ("all|distinct"), -1 without a default */
     OPTION_TEXTS,    /* option_texts: may be given several times */
-    OPTION_GATES     /* option_reals: numbers separated by commas, or the name of a .json file, which stands for 1 */
+    OPTION_GATES     /* option_reals: numbers separated by commas, or the name of a .json file, which means 1 */
 } option_kind;
 
 enum { OPTION_MAX_REALS = 1024, OPTION_MAX_TEXTS = 64 };
@@ -58,11 +58,11 @@ typedef struct option_group {
     void *values; /* the struct that `offset` counts from */
     /* Names of entries that the command does not have, ends with NULL; they keep their defaults. NULL: it has all. */
     const char *const *without;
-    /* Called when all arguments are read; an exit code. NULL: nothing to check. */
+    /* Called when all arguments are read; returns an exit code. NULL: nothing to check. */
     int (*check)(const void *values, const struct option_files *files);
 } option_group;
 
-/* Options that several commands have, with the place of their value. */
+/* Options that several commands have, with the field of their value. */
 #define OPTION_BOOTSTRAP(place, resamples, help) {"bootstrap", 0, OPTION_COUNT, place, "R", resamples, help, 0, 1000000}
 #define OPTION_SEED(place) {"seed", 0, OPTION_COUNT, place, "S", "1", "seed of the bootstrap", 0, 9007199254740992.0}
 #define OPTION_CONFIDENCE(place) {"confidence", 0, OPTION_REAL, place, "P", "0.95", "of the intervals", 0.5, 0.999999}
@@ -105,7 +105,7 @@ int options_parse(const command *self, const option_group *groups, size_t group_
 /* The next entry of a group that the command has, from number `*next` on, which is advanced; NULL at the end. */
 const option_entry *option_group_next(const option_group *group, size_t *next);
 
-/* One number, the whole text, finite or not as C reads it. */
+/* The whole text as one number, finite or not as C reads it. */
 bool options_number(const char *text, double *out);
 
 void command_help_print(const command *self, const option_group *groups, size_t group_count);
@@ -114,17 +114,18 @@ void command_help_print(const command *self, const option_group *groups, size_t 
 
 #define OUTPUT_FORCE_HELP "replace an existing output file even if vargate did not write it"
 
-/* Exit code, with a line, when `path` has another ending than the product's, is one of the inputs or what `read` names
- * as labels or temperatures, or would replace a file that is no such product of ours, unless forced. */
+/* Exit code, with a line, when `path` has another ending than the product's, is one of the inputs or a file of
+ * labels or temperatures that `read` names, or would replace a file that vargate did not write as that product,
+ * unless forced. */
 int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count,
                       const vg_input_options *read);
-/* CLI_USAGE, with a line, when the ending is none of the product's; CLI_OK for NULL. */
+/* CLI_USAGE, with a line, when the ending does not belong to the product; CLI_OK for NULL. */
 int output_ending_check(const char *path, vg_product product);
 /* CLI_USAGE, with a line, for a folder named "-"; CLI_OK for any other and for NULL. */
 int output_folder_check(const char *path);
-/* Whether it is "-", standard output. NULL is not. */
+/* Whether `path` is "-", standard output. False for NULL. */
 bool output_is_standard(const char *path);
-/* "-o -" of a command whose file is JSON: printed by --json instead. */
+/* For commands whose file is JSON: "-o -" is the same as --json. */
 void output_as_json(const char **output, bool *json);
 /* The exit code for a call of the library that wrote `path`, with a note where it did. */
 int output_written(vg_status status, const char *path);

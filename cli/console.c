@@ -23,8 +23,8 @@ const char *console_text(const char *text) {
     return vg_printable(buffers[next], sizeof buffers[next], text);
 }
 
-/* The bytes of a note to show: figures behind two spaces, as those of an epoch, are left out from the end where a
- * terminal is too narrow for them. */
+/* The number of bytes of a note to show. Figures after two spaces, as those of an epoch, are dropped from the end
+ * where the terminal is too narrow. */
 static int fitting(const char *line, size_t prefix) {
     size_t length = strlen(line), room = terminal_columns(stderr, 80), kept = length;
     while (isatty(STDERR_FILENO) && prefix + kept > room) {
@@ -37,14 +37,14 @@ static int fitting(const char *line, size_t prefix) {
     return (int)kept;
 }
 
-/* Prints one line of a kind: "error" (not shown), "warning: " or "". File names and data in it may hold anything. */
+/* Prints one line of a kind: "error" (not shown), "warning: " or "". File names and data in it may hold any bytes. */
 static void say(const char *kind, const char *format, va_list arguments) {
     char text[2048], line[2048];
     vsnprintf(text, sizeof text, format, arguments);
     vg_printable(line, sizeof line, text);
     fflush(stdout);
     if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr); /* over a progress bar */
+        fputs("\r\033[K", stderr); /* overwrites a progress bar */
     bool warning = strcmp(kind, "warning: ") == 0, error = strcmp(kind, "error") == 0;
     const char *begin = error ? terminal_begin(stderr, STYLE_BAD) : warning ? terminal_begin(stderr, STYLE_FAIR) : "";
     const char *name = command_name ? command_name : "";
@@ -77,7 +77,7 @@ int console_fail_library(void) {
     return console_fail("%s", message[0] ? message : "failed for an unknown reason");
 }
 
-/* Whether the library could not write because the reader of standard output went away: nothing to be said. */
+/* Whether writing failed because the reader of standard output closed it; then nothing is reported. */
 static bool reader_left(void) {
     static const char start[] = "standard output: ";
     const char *message = vg_error_message();
@@ -115,7 +115,8 @@ void console_warn(const char *format, ...) {
 
 void console_print(const char *text) {
     errno = 0;
-    if (fputs(text, stdout) < 0 && output_error == 0) /* a long text is not buffered: the reason is known only now */
+    if (fputs(text, stdout) < 0 &&
+        output_error == 0) /* a long text is not buffered, so this call may be the one that fails */
         output_error = errno;
 }
 
@@ -130,7 +131,7 @@ int console_flush_output(void) {
     return CLI_FAILED;
 }
 
-/* A pipe whose reader went away; the error itself may have struck inside an earlier printf. */
+/* Whether standard output is a pipe whose reader closed it; the error may have occurred in an earlier printf. */
 static bool reader_gone(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return output_error == EPIPE || (output_error == 0 && poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
@@ -178,7 +179,8 @@ void console_catch_signals(void) {
     console_catch_shrunk_files();
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct sigaction before;
-        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays nohup */
+        if (sigaction(stops[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) /* a signal ignored from the start (nohup) stays ignored */
             sigaction(stops[i], &stop, NULL);
     }
 }

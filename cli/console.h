@@ -1,8 +1,8 @@
-/* console.h - what the program says and how it ends: one-line errors, standard output that is checked, signals, the
- * terminal's width and colours, progress.
+/* console.h - messages and exit codes: one-line errors, checked standard output, signals, the terminal's width and
+ * colours, progress.
  *
- * Functions of the command line return an exit code: 0 done, 1 failed, 2 wrong usage. Whoever meets a problem prints
- * its line once, through the functions here, and returns the code. */
+ * Functions of the command line return an exit code: 0 done, 1 failed, 2 wrong usage. The function that finds a
+ * problem prints its line once, through the functions here, and returns the code. */
 #ifndef CLI_CONSOLE_H
 #define CLI_CONSOLE_H
 
@@ -17,7 +17,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 /* The command named in messages: "vargate score: ...". `name` is kept, not copied. */
 void console_set_command(const char *name);
 const char *console_command(void);
-/* Informative lines and progress are left out. */
+/* Suppresses informative lines and progress. */
 void console_set_quiet(bool quiet);
 bool console_quiet(void);
 
@@ -34,27 +34,26 @@ int console_usage_status(vg_status status);
 int console_fail_memory(const char *what);
 /* The text as a terminal can show it (vg_printable), for printf: one of four buffers in turn. */
 const char *console_text(const char *text);
-/* A line for the person, not an error; silent with --quiet. */
+/* An informative line, not an error; silent with --quiet. */
 void console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line about something questionable in the input; shown even with --quiet. */
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The ending of a word behind a count: "" for 1, else "s". */
+/* The plural ending of a word after a count: "" for 1, else "s". */
 static inline const char *plural(unsigned long long count) { return count == 1 ? "" : "s"; }
 
-/* A text of any length on standard output; a failure is kept for console_finish_output. */
+/* Prints a text of any length on standard output; a failure is recorded for console_finish_output. */
 void console_print(const char *text);
-/* Something could not be printed for lack of memory: console_finish_output reports it. */
+/* Records that something could not be printed for lack of memory; console_finish_output reports it. */
 void console_lose_output(void);
-/* Flushes standard output and stays silent about failures; console_finish_output tells of them. */
+/* Flushes standard output without reporting failures; console_finish_output reports them. */
 int console_flush_output(void);
 /* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away, and
  * where another error has been reported). */
 int console_finish_output(void);
 
-/* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while it
- * is guarded (an output file is half-written): then console_interrupted() turns true and the loops leave by themselves.
- */
+/* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while
+ * it is guarded (an output file is incomplete): then console_interrupted() turns true and loops end by themselves. */
 void console_catch_signals(void);
 /* SIGBUS of a file that became shorter while it was mapped ends the program with one line; called by the above. */
 void console_catch_shrunk_files(void);
@@ -64,13 +63,13 @@ void console_unguard(void);
 #define GUARDED(call) (console_guard(), console_unguarded(call))
 vg_status console_unguarded(vg_status status);
 bool console_interrupted(void);
-/* After cleaning up: dies of the signal that was held back, or returns `code` when there was none. */
+/* After cleaning up: ends the program by the signal that was held back, or returns `code` when there was none. */
 int console_exit_code(int code);
 
 /* --- the terminal ------------------------------------------------------------------------------------------------- */
 
-/* Columns of the terminal that `stream` leads to: $COLUMNS where it is a number from 20 to 9999, else what the terminal
- * says, else `otherwise` (a file, a pipe). */
+/* Columns of the terminal that `stream` is connected to: $COLUMNS where it is a number from 20 to 9999, else the
+ * size that the terminal reports, else `otherwise` (a file, a pipe). */
 size_t terminal_columns(FILE *stream, size_t otherwise);
 
 /* --color, in the order of its words. AUTO: colours on a terminal that is not "dumb", unless $NO_COLOR is set and not
@@ -79,7 +78,7 @@ typedef enum terminal_colour { TERMINAL_COLOUR_AUTO, TERMINAL_COLOUR_ALWAYS, TER
 #define TERMINAL_COLOUR_WORDS "auto|always|never"
 void terminal_set_colour(terminal_colour wanted);
 
-/* What begins a style on `stream`, and what ends every one; "" where there are no colours. */
+/* The sequence that begins a style on `stream`, and the one that ends every style; "" without colours. */
 typedef enum terminal_style { STYLE_HEADING, STYLE_BEST, STYLE_GOOD, STYLE_FAIR, STYLE_BAD } terminal_style;
 const char *terminal_begin(FILE *stream, terminal_style style);
 const char *terminal_end(FILE *stream);
@@ -87,10 +86,11 @@ const char *terminal_end(FILE *stream);
 /* The text on standard output in lines that fit the terminal, of at most 100 columns (80 where there is none), broken
  * at spaces, with a newline at its end. */
 void text_wrap_print(const char *text);
-/* "PATH: N samples, M members, C classes" and `values` (" (logits)"), then an empty line. Wider than the terminal (80
- * columns where there is none) it is broken behind the path, and a path wider than the terminal has no middle. */
+/* "PATH: N samples, M members, C classes" and `values` (" (logits)"), then an empty line. Where that is wider than
+ * the terminal (80 columns without one) it is broken after the path, and a path wider than the terminal is shortened
+ * in its middle. */
 void heading_print(const char *path, size_t n, size_t m, size_t c, bool multilabel, const char *values);
-/* Words from column `indent` on, which is where a new line begins too; `columns` where there is no terminal. */
+/* Prints words from column `indent` on, where each new line begins too; `columns`: the width without a terminal. */
 void text_wrap_words(const char *text, size_t indent, size_t columns);
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ typedef struct progress {
 } progress;
 
 void progress_begin(progress *p, const char *what, const char *unit);
-/* total = 0: unknown. Cheap: draws only when it is time to. */
+/* total = 0: unknown. Cheap: redraws only at intervals. */
 void progress_update(progress *p, unsigned long long done, unsigned long long total);
 /* Clears the bar. */
 void progress_end(progress *p);
@@ -111,9 +111,9 @@ void progress_end(progress *p);
 typedef struct console_job {
     progress bar;
     char what[96], unit[32]; /* copies: the library's texts are borrowed for one call */
-    bool drawing;            /* a part has begun and not ended */
-    bool guards;  /* signals are to be held back from the first part on, because an output is being written */
-    bool guarded; /* they are */
+    bool drawing;            /* a part has begun and has not ended */
+    bool guards;             /* hold signals back from the first part on, because an output is being written */
+    bool guarded;            /* signals are held back */
 } console_job;
 
 /* A listener for the library. `state` must outlive it. */

@@ -1,4 +1,4 @@
-/* console_job.c - a job of the library on the console. See console_job.h. */
+/* console_job.c - a listener that shows a job of the library on the console. See console.h. */
 #include "cli.h"
 
 static void finish_bar(console_job *state) {

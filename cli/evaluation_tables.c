@@ -1,5 +1,5 @@
 /* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the
- * rule, the classes, and what it all says in words. */
+ * rule, the classes, and the findings in words. */
 #include "cli.h"
 
 static void print_notes(const vg_evaluation *e) {
@@ -183,7 +183,7 @@ static void print_images(const vg_evaluation_result *result, bool all) {
                      e->rule[0].k, measure);
 }
 
-/* --- in words ----------------------------------------------------------------------------------------------------- */
+/* --- findings ----------------------------------------------------------------------------------------------------- */
 static void print_findings(const vg_evaluation_result *result) {
     printf("\nIn words:\n");
     for (size_t i = 0; i < result->finding_count; i++) {
@@ -193,7 +193,7 @@ static void print_findings(const vg_evaluation_result *result) {
     }
 }
 
-/* Multilabel: how each label fares by itself. */
+/* Multilabel: the figures of each label. */
 static void print_labels(const vg_evaluation_result *result) {
     const vg_evaluation *e = result->evaluation;
     text_table table;

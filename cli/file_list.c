@@ -1,4 +1,4 @@
-/* file_list.c - several files. See file_list.h. */
+/* file_list.c - several input files and their outputs. See command_options.h. */
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,14 +55,14 @@ bool file_list_is_folder(const char *output) {
            (output[length - 1] == '/' || strchr(output, '*') || (stat(output, &st) == 0 && S_ISDIR(st.st_mode)));
 }
 
-/* The input's name without folder and ending: `length` letters from the result on. */
+/* The input's name without folder and ending: `length` letters from the returned pointer on. */
 static const char *stem_of(const char *input, size_t *length) {
     const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input, *dot = strrchr(name, '.');
     *length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
     return name;
 }
 
-/* Makes the folder of a path; those above it must be there. */
+/* Makes the folder of a path; its parent folders must exist. */
 static int make_folder(const char *path) {
     char folder[4096];
     const char *slash = strrchr(path, '/');

@@ -1,5 +1,5 @@
-/* program.c - other programs, which the library does not start: gnuplot for the figures of a page, and what downloads
- * data sets. */
+/* program.c - other programs, which the library does not start: gnuplot for the figures of a page, and programs that
+ * download data sets. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,8 @@
 
 enum { NOT_INSTALLED = 127, LINE = 400 };
 
-/* The child: the program in `folder`, its standard input and error connected; what it prints is dropped. */
+/* The child process: runs the program in `folder` with its standard input and error connected; its output is
+ * dropped. */
 static void become(const char *const *words, const char *folder, int input, int errors) {
     char *arguments[16] = {NULL};
     int nowhere = open("/dev/null", O_WRONLY);
@@ -23,7 +24,7 @@ static void become(const char *const *words, const char *folder, int input, int 
     _exit(errno == ENOENT ? NOT_INSTALLED : 126);
 }
 
-/* The last line of a file that is not empty, without the name of the program in front. */
+/* The last line of a file that is not empty, without the program's name at its start. */
 static void last_line(FILE *file, const char *program, char line[LINE]) {
     char next[LINE];
     rewind(file);
@@ -36,8 +37,8 @@ static void last_line(FILE *file, const char *program, char line[LINE]) {
     }
 }
 
-/* Runs a program from PATH until it ends. Its exit code, NOT_INSTALLED, or -1 where it did not exit by itself; line:
- * the last it wrote to standard error. Input and errors go through files without a name, so that neither side waits for
+/* Runs a program from PATH until it ends. Returns its exit code, NOT_INSTALLED, or -1 where a signal ended it; line:
+ * the last line of its standard error. Input and errors go through unnamed files, so that neither process waits for
  * the other. */
 static int run_program(const char *const *words, const char *folder, const char *input, size_t length,
                        char line[LINE]) {
@@ -69,7 +70,7 @@ vg_status gnuplot_run(void *context, const char *folder, const char *script, siz
     return status == 0 ? VG_OK : status == NOT_INSTALLED ? VG_ERR_UNSUPPORTED : VG_ERR_IO;
 }
 
-/* Downloads by one program. VG_ERR_UNSUPPORTED where it is not installed. */
+/* Downloads with one program. VG_ERR_UNSUPPORTED where it is not installed. */
 static vg_status download_by(const char *const *words, const char *folder, char *reason, size_t room) {
     char line[LINE];
     int status = run_program(words, folder, "", 0, line);

@@ -1,10 +1,10 @@
-/* progress.c - the progress bar. See progress.h. */
+/* progress.c - the progress bar. See console.h. */
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-/* Seconds: before the first sign, between bars, between plain lines. */
+/* Seconds: before the first output, between bars, between plain lines. */
 static const double first_after = 0.5, bar_every = 0.1, line_every = 5.0;
 enum { BAR_CELLS = 30 };
 
@@ -20,7 +20,8 @@ void progress_begin(progress *p, const char *what, const char *unit) {
     p->shown = p->terminal ? p->began + first_after - bar_every : p->began;
 }
 
-/* One line that fits: a wider one would wrap, and \r would not lead back to its beginning. The bar gives way first. */
+/* Draws one line that fits: a wider one would wrap, and \r would not return to its beginning. The bar is shortened
+ * first. */
 static void draw_bar(const progress *p, double share, double rate, double left) {
     char bar[BAR_CELLS + 1], end[64], line[256];
     size_t room = terminal_columns(stderr, 80) - 1;

@@ -22,7 +22,7 @@ void table_begin(text_table *table, const char *heading);
 /* Adds a row; cells left unset stay empty. Returns its index. */
 size_t table_row(text_table *table, const char *name);
 void table_text(text_table *table, size_t row, size_t column, const char *text);
-/* The value as it is shown: what is left of rounding (below 1e-14, of either sign) is 0. */
+/* The value as it is shown: rounding errors (below 1e-14, of either sign) become 0. */
 double table_value(double value);
 /* A figure with `digits` significant digits; NaN is shown as '-'. */
 void table_number(text_table *table, size_t row, size_t column, double value, int digits);
@@ -33,8 +33,8 @@ void table_percent(text_table *table, size_t row, size_t column, double value);
 void table_figures(text_table *table, size_t row, size_t column, const char *kinds, const double *values);
 /* Appends '*' to the cell. */
 void table_mark(text_table *table, size_t row, size_t column);
-/* Prints to standard output: first column left-aligned, the others right-aligned, in parts where it is wider than the
- * terminal; frees the table. */
+/* Prints to standard output: first column left-aligned, the others right-aligned, in parts where it is wider than
+ * the terminal; frees the table. */
 void table_print(text_table *table);
 
 /* Prints the figures of every measure, '*' at each column's best, and a line of the best names. */
@@ -56,7 +56,7 @@ void verdict_print(const char *head, const vg_verdict *verdict);
 /* Prints it. Returns an exit code. */
 int score_summary_print(const vg_score_result *result, bool json);
 
-/* Prediction sets: what the library takes, and how the result is shown. */
+/* Prediction sets: the library's options, and how the result is shown. */
 typedef struct sets_request {
     vg_sets_options options;
     vg_sets_file_options file;
@@ -65,8 +65,8 @@ typedef struct sets_request {
 int sets_run(vg_sets **out, sets_request *request, const score_options *scoring, const char *path);
 int sets_print(const sets_request *request, vg_sets *sets, vg_sets_document document);
 
-/* JSON lines from standard input to standard output, each answered at once. A bad line is answered by an error and the
- * stream goes on; strict: it stops. Returns an exit code. */
+/* Answers JSON lines from standard input on standard output, each at once. A bad line is answered by an error and
+ * the stream continues; strict: it stops. Returns an exit code. */
 int decision_stdin_run(vg_decision_stream *stream, bool strict);
 
 /* Compares the files (vg_compare); `how` without its job. Returns an exit code. */
@@ -90,7 +90,7 @@ vg_status gnuplot_run(void *context, const char *folder, const char *script, siz
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* What the commands' options say. */
+/* The values of the commands' options. */
 typedef struct run_values {
     vg_run_recipe_options how; /* its folder: of several recipes that of all of them */
     option_texts set;

@@ -1,6 +1,5 @@
-/* score_options.h - the options that every command which scores predictions shares, and how they become options of the
- * library.
- */
+/* score_options.h - the options shared by every command that scores predictions, and their conversion to the
+ * library's. */
 #ifndef CLI_SCORE_OPTIONS_H
 #define CLI_SCORE_OPTIONS_H
 
@@ -21,7 +20,7 @@ typedef struct score_options {
 
 extern const option_entry score_option_entries[];
 extern const size_t score_option_count;
-/* Refuses a --format that nothing is read by: it is the kind of standard input, and a file has its own. */
+/* Refuses a --format that would not be used: it is the kind of standard input, and a file has its own. */
 int score_options_check(const void *options, const option_files *files);
 /* The group of a command; of one without the options named in `without` (ends with NULL). */
 #define SCORE_OPTION_GROUP(options) SCORE_OPTION_SUBSET("Scoring", options, NULL)
@@ -35,8 +34,8 @@ const char *score_format_word(int index);
 /* Words of --device, in the order of vg_score_device. */
 #define SCORE_DEVICE_WORDS "cpu|auto|cuda"
 
-/* The options as the library takes them. `input` points to `scoring` and both borrow from the score_options: neither is
- * copied or moved. */
+/* The options as the library takes them. `input` points to `scoring` and both borrow from the score_options, so
+ * neither may be copied or moved. */
 typedef struct score_request {
     vg_input_options input;
     vg_score_options scoring;

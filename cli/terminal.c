@@ -1,4 +1,4 @@
-/* terminal.c - width and colours. See terminal.h. */
+/* terminal.c - width and colours of the terminal. See console.h. */
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* text_table.c - aligned columns. See text_table.h. */
+/* text_table.c - tables with aligned columns. See results_print.h. */
 #include "cli.h"
 
 enum { MAX_COLUMNS = 32 };
@@ -75,10 +75,10 @@ void table_figures(text_table *table, size_t row, size_t column, const char *kin
 
 void table_mark(text_table *table, size_t row, size_t column) {
     if (!table->failed)
-        strcat(cell(table, row, column), "*"); /* setters leave room */
+        strcat(cell(table, row, column), "*"); /* setters leave room for it */
 }
 
-/* True when a cell of the column carries a mark: the others then keep its place free. */
+/* Whether a cell of the column has a mark; the other cells then keep its place free. */
 static bool has_mark(text_table *table, size_t column) {
     for (size_t r = 1; r < table->rows; r++) {
         const char *text = cell(table, r, column);
@@ -107,7 +107,7 @@ static layout lay_out(text_table *table) {
     return l;
 }
 
-/* Spaces in front of a text, and behind it where marks are, lie outside the colours. */
+/* Spaces before a text, and after it where there are marks, lie outside the colours. */
 static void print_cell(const layout *l, size_t column, const char *text, bool heading, bool last) {
     size_t length = strlen(text);
     bool marked = column > 0 && length > 0 && text[length - 1] == '*';
@@ -124,7 +124,7 @@ static void print_cell(const layout *l, size_t column, const char *text, bool he
 
 static size_t space_of(const layout *l, size_t column) { return 2 + l->width[column] + l->marks[column]; }
 
-/* Columns first .. end - 1 behind the names. */
+/* Columns first .. end - 1 after the names. */
 static void print_block(text_table *table, const layout *l, size_t first, size_t end) {
     for (size_t r = 0; r < table->rows; r++) {
         print_cell(l, 0, cell(table, r, 0), r == 0, false);
@@ -134,7 +134,7 @@ static void print_block(text_table *table, const layout *l, size_t first, size_t
     }
 }
 
-/* A table that is wider than the terminal is printed in parts, each with the names in front. */
+/* A table that is wider than the terminal is printed in parts, each beginning with the names. */
 void table_print(text_table *table) {
     if (table->failed)
         console_lose_output();

@@ -2,7 +2,7 @@
  *
  *     bench_score [--only everything,epjs,margin,gates,tiers,file] [--threads 2] [--divide 1] [--runs 5]
  *                 [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER]
- *     bench_score --dump FILE.npy N M C [...]     the predictions the figures are taken on, for others to measure with
+ *     bench_score --dump FILE.npy N M C [...]     the predictions of the figures, for other programs
  *
  * Predictions are float32 and seeded. --divide D takes 1/D of the samples. `tiers` runs this program again for
  * `everything` under VARGATE_CPU=avx2 and =portable. `file` needs 4 GB in --folder and --vargate. See README.md beside

@@ -1,4 +1,4 @@
-/* figures.c - the library in memory, and what is beside it: the pairwise loop, reading once. */
+/* figures.c - the library in memory, and its comparisons: the pairwise loop, reading the input once. */
 #include "figures.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static int new_score(score_job *job, const float *p, const shape *s, int what, c
     job->decision = calloc(n * gates, sizeof(int32_t));
     job->pred = calloc(n, sizeof(int32_t));
     if (job->values == NULL || job->decision == NULL || job->pred == NULL) {
-        fprintf(stderr, "bench_score: no memory for the results of %zu samples\n", n);
+        fprintf(stderr, "bench_score: out of memory for the results of %zu samples\n", n);
         return 1;
     }
     double *single = job->values, *gated = job->values + 8 * n;
@@ -73,7 +73,7 @@ static float *new_tensor(shape *s, size_t n, size_t m, size_t c, const bench_opt
     *s = (shape){(n + o->divide - 1) / o->divide, m, c, o->threads};
     float *p = malloc(s->n * m * c * sizeof *p);
     if (p == NULL)
-        fprintf(stderr, "bench_score: no memory for %zu x %zu x %zu predictions\n", s->n, m, c);
+        fprintf(stderr, "bench_score: out of memory for %zu x %zu x %zu predictions\n", s->n, m, c);
     else if (draw_predictions(p, s, 0, o->kind) != 0) {
         free(p);
         p = NULL;

@@ -1,5 +1,5 @@
-/* figures.h - what bench_score measures. Each prints its lines and returns 0, or says why not on stderr and returns 1.
- * */
+/* figures.h - the figures of bench_score. Each function prints its lines and returns 0, or prints the reason on
+ * stderr and returns 1. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
@@ -8,7 +8,7 @@
 
 typedef struct bench_options {
     unsigned threads;
-    size_t divide; /* samples are divided by it, to try things out */
+    size_t divide; /* samples are divided by it, for quick trials */
     int runs;      /* repetitions, at least */
     drawing kind;
     const char *vargate; /* the program, for the figures on a file */

@@ -88,7 +88,7 @@ int pairwise_epjs(double *epjs, const float *p, const shape *s) {
     size_t floats = s->m * s->c * kernel.lanes;
     float *tiles = aligned_alloc(64, (s->threads * floats * sizeof *tiles + 63) / 64 * 64);
     if (tiles == NULL) {
-        fprintf(stderr, "bench_score: no memory for %u tiles\n", s->threads);
+        fprintf(stderr, "bench_score: out of memory for %u tiles\n", s->threads);
         return 1;
     }
     pairwise_job job = {epjs, p, s, tiles};

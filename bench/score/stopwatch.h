@@ -20,7 +20,7 @@ typedef struct timing {
 /* Work to be timed; returns 0, or the exit status of the program. */
 typedef int (*timed_fn)(void *context);
 
-/* Once to warm up, then at least `runs` times and on until half a second has gone. */
+/* Runs once to warm up, then at least `runs` times and until half a second has passed. */
 int time_best(timing *out, timed_fn work, void *context, int runs);
 
 /* Runs `work` on `threads` threads, thread t bound to processor t where the system allows it. */

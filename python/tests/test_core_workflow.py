@@ -109,7 +109,7 @@ def test_ctrl_c_writes_a_checkpoint_to_go_on_from(tmp_path: Path, data: Path) ->
         if message.event == "progress" and message.done == 5:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt, match=r"last\.safetensors; resume=True goes on from it"):
+    with pytest.raises(KeyboardInterrupt, match=r"last\.safetensors; resume=True continues from it"):
         vargate.train(SMALL, tmp_path / "cut", data=data, threads=1, epochs=6, progress=press)
     rest = vargate.train(SMALL, tmp_path / "cut", data=data, threads=1, epochs=6, resume=True)
     assert 0 < rest.epochs_done <= 6

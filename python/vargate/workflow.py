@@ -180,7 +180,7 @@ def train(
             jobs=whole(jobs, "jobs", 1, 1024),
             tensorboard=bool(tensorboard),
         )
-        job.done(_native.lib.vg_train_recipe(byref(found), byref(options)), go_on="; resume=True goes on from it")
+        job.done(_native.lib.vg_train_recipe(byref(found), byref(options)), go_on="; resume=True continues from it")
     return _training(found, folder)
 
 
@@ -226,7 +226,7 @@ def run(
             jobs=whole(jobs, "jobs", 1, 1024),
             tensorboard=bool(tensorboard),
         )
-        job.done(_native.lib.vg_run_recipe(byref(found), byref(options)), go_on="; the same call goes on from it")
+        job.done(_native.lib.vg_run_recipe(byref(found), byref(options)), go_on="; the same call continues from it")
     try:
         return _run_result(found.contents, folder)
     finally:

@@ -23,7 +23,7 @@ for key in epoch train_loss val_loss val_accuracy val_ece diversity k_sensitivit
     if grep -q "\"$key\"" "$runs/a/metrics.jsonl"; then pass; else fail "no $key in metrics.jsonl"; fi
 done
 run train quickstart $small --out "$runs/a" -q
-fails_with 1 "is there already: resume it"
+fails_with 1 "exists already: resume it"
 run train quickstart $small --set rate=2e-3 --out "$runs/a" --resume -q
 fails_with 1 "another recipe: 'rate: 0.001' there, 'rate: 0.002' here"
 

@@ -73,7 +73,7 @@ sys.exit(0 if eval(sys.argv[2]) else 1)' "$1" "$2"; then pass; else fail "$1: no
     near "$(json accuracy)" "$whole" 0.1
     mv "$mine/pngs/test/bee" "$mine/pngs/test/yak"
     run predict "$mine/run1" --split test -o "$mine/no.npz" -q
-    fails_with 1 "its class 'yak' is not known there; known are ant, bee, cow"
+    fails_with 1 "its class 'yak' is none of the known classes: ant, bee, cow"
     run predict "$mine/run1" --input "$mine/pngs" -o "$mine/yak.npz"
     exits 0
     says "labels are left out"

@@ -27,7 +27,7 @@ fails_with 1 "$control/a: process $child on "
 kill -TERM $child
 wait $child 2>/dev/null
 command="kill -TERM (vargate train)"
-if grep -q "the checkpoint is $control/a/last.safetensors; --resume goes on from it" "$control/stopped"; then pass; else
+if grep -q "the checkpoint is $control/a/last.safetensors; --resume continues" "$control/stopped"; then pass; else
     fail "a stopped training does not name its checkpoint: $(cat "$control/stopped")"
 fi
 if [ -e "$control/a/train.lock" ]; then fail "leaves its lock"; else pass; fi
@@ -45,7 +45,7 @@ if grep -q "accuracy 0.0000" "$folder/err"; then fail "says accuracy 0"; else pa
 # shellcheck disable=SC2086
 run train quickstart $small --set epochs=3 --set "k=[1, 4]" --out "$control/b" --resume
 exits 0
-says "going on with other settings: epochs: 3 (was 2), k: [1, 4] (was [1, 2, 3])"
+says "continuing with other settings: epochs: 3 (was 2), k: [1, 4] (was [1, 2, 3])"
 says "epoch 3/3"
 near "$(wc -l <"$control/b/metrics.jsonl")" 3
 
@@ -71,7 +71,7 @@ if cmp -s "$control/default.npz" "$control/best.npz"; then pass; else fail "take
 run run quickstart $small --set epochs=3 --set "k=[1]" --set "ood=[]" --set checkpoint=best --set test_limit=100 \
     --out "$control/b"
 exits 0
-says "going on with other settings: test_limit: 100 (was 200)"
+says "continuing with other settings: test_limit: 100 (was 200)"
 cp "$control/b/results.json" "$folder/out"
 near "$(json test n)" 100
 

@@ -25,7 +25,7 @@ if cmp -s "$deep/network-3/last.safetensors" "$folder/deep-jobs/network-3/last.s
 fi
 # shellcheck disable=SC2086
 run train quickstart $few --out "$folder/deep-jobs" -q
-fails_with 1 "network-1/last.safetensors is there already: resume it"
+fails_with 1 "network-1/last.safetensors exists already: resume it"
 rm "$folder/deep-jobs/network-2/last.safetensors"
 run predict "$folder/deep-jobs" -o "$folder/deep.npz" -q
 fails_with 1 "network 2 of 3 is not trained yet"

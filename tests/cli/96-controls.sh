@@ -30,7 +30,7 @@ says "stopping early after epoch 3: the validation loss has not fallen"
 run train quickstart $tiny --set epochs=9 --set patience=4 --set min_delta=100 --out "$folder/early" --resume \
     --tensorboard
 exits 0
-says "going on with other settings: patience: 4 (was 2)"
+says "continuing with other settings: patience: 4 (was 2)"
 says "stopping early after epoch 5"
 python3 "$here/read_events.py" "$folder/early/tensorboard/events.out.tfevents.vargate" >"$folder/events"
 near "$(grep -c loss/train "$folder/events")" 5
