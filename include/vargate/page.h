@@ -55,11 +55,12 @@ typedef struct vg_page {
     size_t figure_count;
 } vg_page;
 
-/* Writes FOLDER/report.html, one self-contained file, and makes the folder where it is missing. `input` is the folder of
- * a run (test.npz or scores.npz, and the other files of the run), a file of predictions or one of scores. `folder` NULL:
- * INPUT/report of a run. `reading` and `options` may be NULL: defaults. Without gate settings in `reading` those of the
- * run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all measures. Rows of the page are
- * samples, in multilabel mode labels of samples, of images (axes with H) sites. *out is owned by the caller. */
+/* Writes FOLDER/report.html, one self-contained file, and makes the folder where it is missing. `input` is the
+ * folder of a run (test.npz or scores.npz, and the other files of the run), a file of predictions or one of scores.
+ * `folder` NULL: INPUT/report of a run. `reading` and `options` may be NULL: defaults. Without gate settings in
+ * `reading` those of the run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all
+ * measures. Rows of the page are samples, in multilabel mode labels of samples, of images (axes with H) sites. *out is
+ * owned by the caller. */
 VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                                const vg_page_options *options);
 /* Frees the page with everything it owns. NULL is accepted. */

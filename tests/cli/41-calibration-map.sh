@@ -83,6 +83,6 @@ run score eight.jsonl --calibration-map broken.json
 fails_with 1 "key \"scale\" of a vector map"
 sed 's/"vector"/"vectors"/' vector.json >broken.json
 run score eight.jsonl --calibration-map broken.json
-fails_with 1 "method \"vectors\" is not known"
+fails_with 1 "unknown method \"vectors\""
 if [ ! -e none.json ]; then pass; else fail "a refused fit left a file"; fi
 cd "$root" || exit 1
