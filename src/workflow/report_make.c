@@ -152,7 +152,7 @@ static vg_status set_reading(page_data *page) {
 static vg_status look(page_data *page, const char *input, const char *folder) {
     const vg_page_options *own = &page->own;
     if (!folder && !is_folder(input))
-        return vg_base__fail(VG_ERR_ARGUMENT, "where to? give -o DIR");
+        return vg_base__fail(VG_ERR_ARGUMENT, "a folder for the page is needed: give -o DIR");
     if (is_folder(input))
         VG_TRY(look_into_run(page, input));
     else
