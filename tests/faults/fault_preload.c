@@ -122,17 +122,18 @@ static enum kind kind_of(const char *name) {
     return NONE;
 }
 
-/* Sets the fault and begins to count anew. at 0: only counts. Returns the calls of that kind since the last time. */
-unsigned long vg_fault_arm(const char *kind, unsigned long n, bool every);
-unsigned long vg_fault_arm(const char *kind, unsigned long n, bool every) {
-    unsigned long before = atomic_load(&calls[kind_of(kind)]);
+/* Sets the fault and begins to count anew. n 0: only counts. */
+void vg_fault_arm(const char *kind, unsigned long n, bool every);
+void vg_fault_arm(const char *kind, unsigned long n, bool every) {
     wanted = kind_of(kind);
     at = n;
     lasting = every;
     for (int i = 0; i < KINDS; i++)
         atomic_store(&calls[i], 0);
-    return before;
 }
+/* Calls of a kind since then. */
+unsigned long vg_fault_calls(const char *kind);
+unsigned long vg_fault_calls(const char *kind) { return atomic_load(&calls[kind_of(kind)]); }
 /* Blocks that are allocated. */
 long vg_fault_live(void);
 long vg_fault_live(void) { return atomic_load(&live); }

@@ -1,0 +1,125 @@
+/* api_walk.c - faults at every call, over the C API: each case (api_walk.h) is called with the n-th allocation, open,
+ * read, write and so on failing, for every n. The call then fails with a status and one line of message, or gives the
+ * figures that it gives without a fault; in both cases all memory is freed. Runs with fault_preload.c preloaded, in a
+ * folder with the inputs.
+ *
+ *   api_walk [STRIDE]     every STRIDE-th n of a case, from a place that $SEED gives; default 1 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api_walk.h"
+
+typedef void (*arm_fn)(const char *kind, unsigned long n, bool every);
+typedef unsigned long (*calls_fn)(const char *kind);
+typedef long (*live_fn)(void);
+static arm_fn arm;
+static live_fn live;
+static calls_fn calls_of;
+static size_t wrong, injected, stride = 1, from;
+
+static const char *const kinds[] = {"alloc", "open", "read", "write", "mmap", "fsync", "rename", "thread", "folder"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
+    (void)about, (void)kind, (void)place;
+    return remove(path);
+}
+static void clean(void) {
+    nftw("out", remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    mkdir("out", 0777);
+}
+
+/* What a call without a fault gives. */
+typedef struct plain {
+    double figure;
+    long kept;                 /* blocks that stay allocated, such as caches */
+    unsigned long calls[KINDS];
+} plain;
+
+static bool call_plainly(plain *out, const api_case *c) {
+    for (int i = 0; i < 2; i++) { /* the second time what is made once is there */
+        out->figure = 0;
+        clean();
+        long before = live();
+        arm("none", 0, false);
+        vg_status status = c->call(&out->figure);
+        for (size_t k = 0; k < KINDS; k++)
+            out->calls[k] = calls_of(kinds[k]);
+        out->kept = live() - before > 0 ? live() - before : 0;
+        if (status != VG_OK) {
+            printf("FAILED: %s without a fault: %s\n", c->name, vg_error_message());
+            wrong++;
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *judge(vg_status status, double figure, double expected, long leaked) {
+    const char *message = vg_error_message();
+    if (status == VG_OK && figure != expected)
+        return "other figures than without a fault";
+    if (status != VG_OK && (!*message || strchr(message, '\n')))
+        return "no line of message";
+    return leaked > 0 ? "memory is not freed" : NULL;
+}
+
+static void walk(const api_case *c, const char *kind, unsigned long calls, const plain *expected) {
+    size_t tried = 0, before_wrong = wrong;
+    size_t step = strcmp(kind, "alloc") == 0 ? c->stride * stride : stride; /* of the others there are few */
+    for (unsigned long n = 1 + from % step; n <= calls; n += step) {
+        double figure = 0;
+        clean();
+        long before = live();
+        arm(kind, n, false);
+        vg_status status = c->call(&figure);
+        arm("none", 0, false);
+        const char *why = judge(status, figure, expected->figure, live() - before - expected->kept);
+        if (why) {
+            printf("FAILED: %s (%s, call %lu of %lu): status %d, %s: %s\n", c->name, kind, n, calls, (int)status, why,
+                   vg_error_message());
+            wrong++;
+        }
+        tried++;
+    }
+    injected += tried;
+    if (calls > 0)
+        printf("%s %s: %lu calls, %zu faults, %zu ended wrongly\n", c->name, kind, calls, tried, wrong - before_wrong);
+    fflush(stdout);
+}
+
+static void walk_all(const api_case *cases, const char *only) {
+    for (; cases->name; cases++) {
+        plain expected;
+        if ((only && strcmp(only, cases->name) != 0) || !call_plainly(&expected, cases))
+            continue;
+        for (size_t k = 0; k < KINDS; k++)
+            walk(cases, kinds[k], expected.calls[k], &expected);
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *seed = getenv("SEED"), *only = getenv("CASE");
+    arm = (arm_fn)(uintptr_t)dlsym(RTLD_DEFAULT, "vg_fault_arm");
+    live = (live_fn)(uintptr_t)dlsym(RTLD_DEFAULT, "vg_fault_live");
+    calls_of = (calls_fn)(uintptr_t)dlsym(RTLD_DEFAULT, "vg_fault_calls");
+    if (!arm || !live || !calls_of) {
+        puts("the library of faults is not preloaded");
+        return 77;
+    }
+    stride = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+    from = seed ? strtoul(seed, NULL, 10) : 0;
+    walk_all(array_cases, only);
+    walk_all(file_cases, only);
+    printf("%zu faults, %zu ended wrongly\n", injected, wrong);
+    return wrong != 0;
+}
