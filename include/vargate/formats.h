@@ -7,9 +7,10 @@
  *         vg_prediction_file_block(file, first, rows, &view);  // a view for vg_scorer_feed
  *     vg_prediction_file_close(file);
  *
- * Files are mapped or streamed, never trusted: every size is checked against the file before it is used. A vg_writer
- * collects named arrays into a file that appears, complete, under its final name when vg_writer_close succeeds, and not
- * at all otherwise.
+ * Files are mapped or streamed, never trusted: every size is checked against the file before it is used. One that
+ * another process makes shorter while it is mapped raises SIGBUS: the library leaves signals to the program. A
+ * vg_writer collects named arrays into a file that appears, complete, under its final name when vg_writer_close
+ * succeeds, and not at all otherwise.
  *
  * Errors: VG_ERR_IO: a file cannot be read or written. VG_ERR_FORMAT: it is damaged or of another format. VG_ERR_DATA:
  * its values cannot be used. VG_ERR_ARGUMENT: a parameter or a name is wrong, or the file leaves it open what is

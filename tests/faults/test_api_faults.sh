@@ -21,7 +21,8 @@ cat include/vargate/*.h | awk '
     /^VG_API / { text = $0; while (text !~ /\(/ && (getline line) > 0) text = text " " line
                  sub(/\(.*/, "", text); sub(/.*[ *]/, "", text); print text }' | sort -u >"$work/declared"
 for name in $(cat "$work/declared"); do
-    [ "$name" = vg_train ] || grep -q "\b$name(" tests/faults/api_*.c || { echo "FAILED: no call of $name" && failed=1; }
+    [ "$name" = vg_train ] || grep -q "\b$name(" tests/faults/api_*.c ||
+        { echo "FAILED: no call of $name" && failed=1; }
 done
 export SOURCE_DATE_EPOCH=0 SEED="${SEED:-$(($(date +%s) / 86400))}"
 unset VARGATE_DATA VARGATE_SPOOL_BYTES

@@ -4,7 +4,7 @@
 # final name is then the old or the new one, whole, and the same command again gives the files that it gives without a
 # cut, bit for bit. After the command has ended nothing is lost.
 #
-#   VARGATE_LONG_TESTS=1   every operation; otherwise CUTS (4) of them, other ones every day
+#   VARGATE_LONG_TESTS=1   every operation; otherwise CUTS (3) of them, other ones every day, and no run
 #   SEED, COMMANDS         the choice (the day); only these
 set -u
 vargate=${1:-${VARGATE:-}}
@@ -15,8 +15,9 @@ case $vargate in /*) ;; *) vargate=$(pwd)/$vargate ;; esac
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 . tests/faults/commands
-cuts=${CUTS:-4} seed=${SEED:-$(($(date +%s) / 86400))} tried=0 wrong=0
-[ "${VARGATE_LONG_TESTS:-}" = 1 ] && cuts=all
+commands="score replace report fetch predict train" cuts=${CUTS:-3}
+seed=${SEED:-$(($(date +%s) / 86400))} tried=0 wrong=0
+[ "${VARGATE_LONG_TESTS:-}" = 1 ] && cuts=all commands="$commands run"
 export SOURCE_DATE_EPOCH=0
 unset VARGATE_DATA VARGATE_SPOOL_BYTES
 make_inputs || { echo "the inputs could not be made" && exit 1; }
@@ -74,7 +75,7 @@ cut_at() { # the power fails behind operation $n, $how
     tried=$((tried + 1))
 }
 
-for command in ${COMMANDS:-score replace report fetch predict train run}; do
+for command in ${COMMANDS:-$commands}; do
     clean "$command"
     start "$command" "" "$work/journal" || { cat stderr && echo "FAILED: $command" && exit 1; }
     sums >first
