@@ -79,8 +79,7 @@ ALWAYS_INLINE TARGET void TIER(pooling_backward_body)(const vg_cpu_window *g, co
                                                       size_t pool, size_t b, bool bf16, bool masked) {
     void *restrict dx = row->dx;
     float *restrict sums = row->sums;
-    const void *dy = row->dy;
-    const void *restrict y = row->y;
+    const void *dy = row->dy, *restrict y = row->y;
     const uint8_t *restrict choice = row->choice;
     const vg_cpu_mask mask = row->mask;
     for (size_t q = 0; q < g->width; q++)
@@ -172,13 +171,12 @@ ALWAYS_INLINE TARGET void TIER(backward2)(const vg_cpu_window *g, const vg_cpu_p
                                           bool masked) {
     const vg_cpu_mask mask = row->mask;
     const size_t below = g->in_width * 16;
-    const bool relu = g->relu;
     EACH_VECTOR(q, j) {
         size_t i = q * 16 + j, at = q * 32 + j;
         TIER(vf) d = GET(row->dy, i) * mask.scale;
         if (masked)
             d = WHERE(KEPT(i), d);
-        if (relu)
+        if (g->relu)
             d = WHERE(GET(row->y, i) > 0.0f, d);
         PUT(vf, row->sums + j, AT(vf, row->sums + j) + d);
         TIER(vi) winner = __builtin_convertvector(AT(vb, row->choice + i), TIER(vi));
