@@ -16,6 +16,7 @@ tests=${VARGATE_BUILD:-build/release}/tests
 case $tests in /*) ;; *) tests=$(pwd)/$tests ;; esac
 preload=$tests/libfault_preload.so
 [ -n "$vargate" ] && [ -e "$tests/fault_walk" ] || { echo "the program, or fault_walk, is not built" && exit 77; }
+[ -e "$preload" ] || [ -e "$tests/vargate-faults" ] || { echo "not with this sanitizer" && exit 77; }
 if [ -e "$preload" ]; then
     case $vargate in /*) ;; *) vargate=$(pwd)/$vargate ;; esac
     walk="$tests/fault_walk -p $preload"
