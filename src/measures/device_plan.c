@@ -48,7 +48,7 @@ typedef struct cutter {
     bool fits;
 } cutter;
 
-/* Room for a x b x c x each bytes on a multiple of 16. */
+/* Reserves a x b x c x each bytes at a multiple of 16. */
 static size_t cut(cutter *at, size_t a, size_t b, size_t c, size_t each) {
     size_t bytes, end, from = at->used;
     at->fits = at->fits && vg_base__mul(&bytes, a, b) && vg_base__mul(&bytes, bytes, c) &&

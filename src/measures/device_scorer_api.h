@@ -1,5 +1,6 @@
-/* device_scorer_api.h - the scorer of a GPU behind vg_scorer, which checks options, places and callers before it calls
- * these. A build without CUDA has them too (device_missing.c): there no device is available. Internal to measures. */
+/* device_scorer_api.h - the scorer of a GPU behind vg_scorer, which checks options, output pointers and callers
+ * before it calls these. A build without CUDA has them too (device_missing.c): no device is available there.
+ * Internal to measures. */
 #ifndef VG_MEASURES_DEVICE_SCORER_API_H
 #define VG_MEASURES_DEVICE_SCORER_API_H
 

@@ -5,7 +5,7 @@
 
 #include "measures/kernel.h"
 
-enum { MANY_CLASSES = 32 }; /* from here on a member's search is worth a kernel of its own */
+enum { MANY_CLASSES = 32 }; /* from here on a separate kernel for a member's search is faster */
 enum { BASE_MOST = 512, BASE_LEAST = 128, BASE_ELEMENTS = 1 << 18 };
 
 size_t vg_disagreement__base(size_t m, size_t c) {
@@ -71,7 +71,7 @@ TOPS(tops_f32, float, float, AS_IS)
 TOPS(tops_f64, double, double, AS_IS)
 TOPS(tops_half, uint16_t, int32_t, half_order)
 
-/* The class that each member of sample n names. */
+/* The most probable class of each member of sample n. */
 static void find_tops(uint32_t *tops, const vg_predictions *in, size_t n) {
     ptrdiff_t at = (ptrdiff_t)n * in->stride_n;
     uint32_t (*top)(const float *, size_t) = vg_measures__tier()->top;
@@ -98,7 +98,7 @@ double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *wor
         return 0;
     find_tops(tops, in, n);
     for (size_t m = 0; m < in->m; m++)
-        agree += named[tops[m]]++; /* pairs with the members before that name the same class */
+        agree += named[tops[m]]++; /* pairs with earlier members that name the same class */
     for (size_t m = 0; m < in->m; m++)
         named[tops[m]] = 0;
     return 1 - agree / (0.5 * members * (members - 1));

@@ -1,9 +1,9 @@
-/* disagreement.h - on how many pairs of members the most probable classes differ. Internal to measures.
+/* disagreement.h - the share of pairs of members whose most probable classes differ. Internal to measures.
  *
- * Looking for the largest of C values in every member of every sample would cost a noticeable part of a scoring run, so
+ * Finding the largest of C values in every member of every sample would cost a noticeable part of a scoring run, so
  * a stream is thinned: all of the first `base` samples count, then every second of as many, every fourth of twice as
- * many, and so on, each with the weight of those it stands for. A sample's place in the stream alone decides, hence
- * results do not depend on blocks or threads. */
+ * many, and so on, each with the weight of the samples it represents. Only a sample's position in the stream
+ * decides, so results do not depend on blocks or threads. */
 #ifndef VG_MEASURES_DISAGREEMENT_H
 #define VG_MEASURES_DISAGREEMENT_H
 
@@ -12,8 +12,8 @@
 
 #include "vargate/measures.h"
 
-/* How many samples a stream of (M, C) predictions counts before it is thinned: a power of two, fewer for large samples.
- * */
+/* The number of samples that a stream of (M, C) predictions counts before it is thinned: a power of two, fewer for
+ * large samples. */
 size_t vg_disagreement__base(size_t m, size_t c);
 /* The first sample from `index` of a stream on that counts, and its weight. */
 unsigned long long vg_disagreement__next(unsigned long long index, size_t base, double *weight);

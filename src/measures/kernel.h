@@ -1,19 +1,20 @@
-/* kernel.h - what the scorer passes to a SIMD tier, and the table through which it picks one. Internal to measures.
+/* kernel.h - the job that the scorer passes to a SIMD tier, and the table through which it picks one. Internal to
+ * measures.
  *
- * A tier works on a tile: as many samples as it has lanes of double, one sample a lane, so that nothing is ever summed
- * across lanes. The tile holds p[m][c][lane] in double. For float32 probabilities that need no conversion it holds
- * x[c][m][lane] in float, for which there are float forms of the gates' sums (gates32.h), of the logarithms (class32.h)
- * and of EPJS (js32.h). */
+ * A tier works on a tile: as many samples as it has lanes of double, one sample per lane, so that nothing is ever
+ * summed across lanes. The tile holds p[m][c][lane] in double. For float32 probabilities that need no conversion it
+ * holds x[c][m][lane] in float, for which there are float forms of the gates' sums (gates32.h), of the logarithms
+ * (class32.h) and of EPJS (js32.h). */
 #ifndef VG_MEASURES_KERNEL_H
 #define VG_MEASURES_KERNEL_H
 
 #include "base/base.h"
 #include "vargate/measures.h"
 
-/* What a job needs, derived once from the options and the requested results. */
+/* A scoring job, derived once from the options and the requested results. */
 typedef struct vg_kernel_job {
     size_t m, c, k; /* c: outcomes in the kernel (2 in multilabel mode) */
-    size_t labels;  /* labels a sample in multilabel mode, else 0 */
+    size_t labels;  /* labels per sample in multilabel mode, else 0 */
     vg_score_options options;
     const double *gates;               /* the k settings */
     /* the factor of each class (each label in multilabel mode), by which every k is multiplied there; NULL: 1 */
@@ -30,7 +31,7 @@ typedef struct vg_kernel_job {
     /* for the verdict: sum over outcomes of mu (1 - mu); 1 where the rule abstains at k = 1, else 0 */
     double *unit_total, *unit_abstains;
     size_t widest; /* index of the largest k */
-    /* 0: the gated results of a unit lie side by side; else the results of one k lie together, and those of the next k
+    /* 0: the gated results of a unit are adjacent; else the results of one k lie together, and those of the next k
      * follow after this many elements */
     size_t plane;
     double *gated_means; /* [unit][k][c] the gated predictive distributions; NULL: not wanted. Multiclass only */
@@ -44,13 +45,13 @@ typedef struct vg_kernel_job {
 
 typedef struct vg_kernel_tier {
     const char *name;
-    size_t (*units)(const vg_kernel_job *job); /* units that it takes at once */
+    size_t (*units)(const vg_kernel_job *job); /* units that it processes at once */
     /* Bytes of workspace for one thread; false when they do not fit size_t. */
     bool (*workspace)(size_t *bytes, const vg_kernel_job *job);
     /* Scores units first .. first + count - 1 of job->in; a unit is a sample, or in multilabel mode
      * sample u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
     vg_status (*score)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
-    uint32_t (*top)(const float *x, size_t count); /* the place of the largest, the first of equals */
+    uint32_t (*top)(const float *x, size_t count); /* index of the largest, the first of equals */
 } vg_kernel_tier;
 
 extern const vg_kernel_tier vg_measures__portable;
@@ -76,7 +77,7 @@ vg_status vg_measures__check_units(const vg_kernel_job *job, size_t first, size_
 typedef double vg_member_value(const void *context, size_t m, size_t c);
 void vg_measures__direct(double results[6], vg_member_value *value, const void *context, const vg_kernel_job *job);
 
-/* Scores units again that a kernel refused, where nothing but logits of -inf is wrong with them: see masked_logits.c.
+/* Scores units again that a kernel refused, where logits of -inf are the only problem: see masked_logits.c.
  * VG_ERR_DATA otherwise, with the kernel's message or one of its own. */
 vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count);
 

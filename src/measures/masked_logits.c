@@ -1,14 +1,15 @@
-/* masked_logits.c - logits of -inf: classes that a member gives the probability 0.
+/* masked_logits.c - logits of -inf: classes to which a member gives the probability 0.
  *
- * Kernels refuse what is not finite. A tile that they refuse for nothing but logits of -inf is scored again from a copy
- * in which such a logit is log(floor) below the row's logsumexp, so that its probability is the floor of probabilities
- * that are 0 (vg_score_options.floor). Rows without -inf cost nothing, and every kernel and type gains it at once. */
+ * Kernels refuse values that are not finite. A tile that they refuse only because of logits of -inf is scored again
+ * from a copy in which such a logit is log(floor) below the row's logsumexp, so that its probability is the floor of
+ * probabilities that are 0 (vg_score_options.floor). Rows without -inf cost nothing, and every kernel and type is
+ * covered. */
 #include <math.h>
 #include <stdint.h>
 
 #include "measures/kernel.h"
 
-/* log sum exp of a row over what is finite; -inf where nothing is, NaN where something is +inf or NaN. */
+/* log sum exp of a row over its finite values; -inf where there are none, NaN where one is +inf or NaN. */
 static double row_level(const vg_predictions *in, size_t n, size_t m, double inverse) {
     double top = -INFINITY, sum = 0;
     for (size_t c = 0; c < in->c; c++) {
@@ -29,7 +30,7 @@ static void put(void *to, vg_element dtype, size_t at, double value) {
         ((float *)to)[at] = (float)value;
 }
 
-/* The samples `first` .. `end` - 1, packed; labels: a logit is a row of its own. */
+/* Copies the samples `first` .. `end` - 1, packed; labels: each logit is a row of its own. */
 static vg_status copy_rows(void *to, vg_element dtype, const vg_kernel_job *job, size_t first, size_t end) {
     const vg_predictions *in = &job->in;
     double lowest = log(job->options.floor > 0 ? job->options.floor : 1e-300);

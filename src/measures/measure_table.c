@@ -1,6 +1,6 @@
-/* measure_table.c - the table of measures: what each is called, means, and where it lies in vg_scores.
+/* measure_table.c - the table of measures: name, meaning, and position in vg_scores.
  *
- * The order is that of files and listings: the measures with one value a row, then the gated ones. */
+ * The order is that of files and listings: the measures with one value per row, then the gated ones. */
 #include "measures/measure_table.h"
 #include "vargate/measures.h"
 

@@ -4,7 +4,7 @@
 
 #include "vargate/measures.h"
 
-/* The row of a name, "tu" or "gtu"; a gated measure may carry its gate setting, "gtu@2". NULL when there is none. */
+/* The row of a name, "tu" or "gtu"; a gated measure may include its gate setting, "gtu@2". NULL when there is none. */
 const vg_measure_info *vg_measure__find(const char *name);
 
 /* "unknown", "one-member", "identical", "collapsed", "low", "diverse", "undecided", "no-skill". */

@@ -84,7 +84,8 @@ bool vg_measures__wide_gates(const vg_score_options *o) {
 vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c) {
     vg_score_options defaults = VG_SCORE_OPTIONS_INIT;
     const vg_score_options *o = out;
-    defaults.scores_size = offsetof(vg_scores, maxprob); /* of programs that do not say: the first that was */
+    defaults.scores_size =
+        offsetof(vg_scores, maxprob); /* for programs that do not set it: the size in the first release */
     if (!given)
         return vg_base__fail(VG_ERR_ARGUMENT, "score options: start from VG_SCORE_OPTIONS_INIT");
     VG_TRY(vg_base__take_options(out, given, &defaults, sizeof *out, "vg_score_options"));

@@ -1,9 +1,9 @@
 /* scorer.c - the public scorer: blocks of samples in, blocks of results out.
  *
- * A block is cut into chunks (so that memory, progress and cancellation stay fine-grained), a chunk into tiles of one
- * SIMD vector's worth of units, tiles are shared out over the pool. Every unit's result depends on that unit alone, and
- * the figures over all samples are summed one by one in order, compensated: the same bits at any thread count and any
- * cut into blocks. */
+ * A block is cut into chunks (so that memory, progress and cancellation stay fine-grained), a chunk into tiles of
+ * one SIMD vector of units, and tiles are distributed over the pool. Every unit's result depends on that unit alone,
+ * and the figures over all samples are summed one by one in order, compensated: the same bits at any thread count
+ * and for any division into blocks. */
 #include <math.h>
 #include <string.h>
 
@@ -193,13 +193,13 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
 typedef struct chunk_work {
     const vg_kernel_job *job;
     const vg_scorer *scorer;
-    double *unit_disagreement; /* of the units whose sample counts; the others' are left alone */
-    size_t units, per;         /* units in the chunk, and units an index takes (whole tiles) */
+    double *unit_disagreement; /* of the units whose sample counts; the others' are not written */
+    size_t units, per;         /* units in the chunk, and units per index (whole tiles) */
     size_t runs;               /* the first indices take RUN times as many, so that a tile can prefetch the next one */
 } chunk_work;
 enum { RUN = 4 };
 
-/* A label's value above which a member votes for it. */
+/* The value above which a member votes for a label. */
 static double half_of(const vg_scorer *s) { return s->options.logits ? 0 : 0.5; }
 
 /* The disagreement of units u .. end - 1, in those of samples that count. */

@@ -1,4 +1,4 @@
-/* scorer.h - parts of the scorer that the library's own files use. Internal. */
+/* scorer.h - functions of the scorer for the library's own modules. Internal. */
 #ifndef VG_MEASURES_SCORER_H
 #define VG_MEASURES_SCORER_H
 
@@ -14,8 +14,8 @@ vg_status vg_measures__take_options(vg_score_options *out, const vg_score_option
  * Otherwise one plane for each k, out->gtu[k * plane + i]. Decisions are always interleaved. */
 void vg_scorer__set_planes(vg_scorer *scorer, size_t plane);
 
-/* Where the gated predictive distributions of the next blocks go, [n][K][C]; NULL: nowhere. Multiclass only. The other
- * results may then differ from those without in the last bits. */
+/* The memory for the gated predictive distributions of the next blocks, [n][K][C]; NULL: they are not written.
+ * Multiclass only. The other results may then differ from those without in the last bits. */
 void vg_scorer__set_gated_means(vg_scorer *scorer, double *place);
 
 /* Samples of the next block that the summary leaves out: those whose mark is not 0. NULL: none. Multiclass on the CPU

@@ -1,7 +1,7 @@
 /* sites.c - arrays with their axes in any order, as blocks of samples.
  *
  * Site s = ((n H + h) W + w) D + d lies at n stride[0] + h stride[1] + w stride[2] + d stride[3]. Neighbouring axes
- * of which the outer one goes on where the inner one ends are one axis; `run` is the length of the innermost of those
+ * of which the outer one continues where the inner one ends are one axis; `run` is the length of the innermost of those
  * that are left. (N, M, C, H, W) in C order has runs of H W sites that lie side by side, (N, H, W, M, C) one run. */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 static const char letters[] = "NHWDMC"; /* the axes of sites in their order, then the others */
 enum { AXIS_M = VG_SITE_AXES, AXIS_C, AXIS_COUNT };
 
-/* What arrays of a rank may have, for messages. */
+/* The axes that arrays of a rank may have, for messages. */
 static const char *fitting(size_t rank) {
     switch (rank) {
     case 2: return "NC (one member)";
@@ -32,7 +32,7 @@ static void show_shape(char *out, size_t room, size_t rank, const size_t *shape)
     snprintf(out + used, room - used, ")");
 }
 
-/* The places of the letters among the axes; SIZE_MAX: not there. */
+/* The positions of the letters among the axes; SIZE_MAX: missing. */
 static vg_status place_letters(size_t place[AXIS_COUNT], const char *axes, size_t rank, const size_t *shape) {
     char shown[160];
     for (size_t i = 0; i < AXIS_COUNT; i++)
@@ -64,7 +64,7 @@ static vg_status place_letters(size_t place[AXIS_COUNT], const char *axes, size_
     return VG_OK;
 }
 
-/* How many sites follow each other at the stride of the innermost axis that is longer than 1 (else of N). */
+/* Counts the sites that are consecutive at the stride of the innermost axis longer than 1 (else of N). */
 static void measure_run(vg_sites *s) {
     size_t inner = 0;
     for (size_t i = 1; i < VG_SITE_AXES; i++)

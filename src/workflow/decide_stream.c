@@ -1,7 +1,7 @@
 /* decide_stream.c - decisions one line at a time: a filter behind a model server.
  *
- * One JSON object a line in, one decision a line out. A line that cannot be decided is answered by {"id": ..., "error":
- * ...}. Scorers are kept for the few shapes (M, C) a stream has. */
+ * It reads one JSON object per line and writes one decision per line. A line that cannot be decided is answered by
+ * {"id": ..., "error": ...}. Scorers are kept for the few shapes (M, C) of a stream. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ struct vg_decision_stream {
     unsigned long long lines;
     vg_set_line sets; /* sets.sets not NULL: sets instead of decisions */
     vg_stream_line line;
-    char *answer; /* the line to be given back; `room` bytes, `length` of them used, a NUL after them */
+    char *answer; /* the answer line; `room` bytes, `length` of them used, followed by a NUL */
     size_t room, length;
 };
 
@@ -95,7 +95,7 @@ static cached_scorer *find_scorer(vg_decision_stream *s) {
     return NULL;
 }
 
-/* A scorer counts its samples over the whole stream; the message for a bad line comes from scoring it alone. */
+/* A scorer counts samples over the whole stream, so the message for a bad line comes from scoring that line alone. */
 static void explain_failure(vg_decision_stream *s, cached_scorer *entry, const vg_predictions *view) {
     vg_score_options options = line_options(s, entry->logits);
     vg_status status = vg_score(&entry->block, NULL, view, &options);
@@ -107,7 +107,7 @@ static void explain_failure(vg_decision_stream *s, cached_scorer *entry, const v
     drop_scorer(entry);
 }
 
-/* A policy of a file, or one chosen on validation data, decides for its ensemble alone. */
+/* A policy of a file, or one chosen on validation data, applies to its own ensemble only. */
 static bool fits_policy(vg_decision_stream *s) {
     const vg_policy_data *policy = vg_policy__read(s->policy);
     vg_stream_line *line = &s->line;
@@ -164,7 +164,7 @@ static bool make_room(vg_decision_stream *s, size_t more) {
     return true;
 }
 
-/* The pieces of an answer; the room for them was made before. */
+/* Append the pieces of an answer; the room for them was made before. */
 static void put_text(vg_decision_stream *s, const char *text) {
     size_t length = strlen(text);
     memcpy(s->answer + s->length, text, length + 1);
@@ -196,7 +196,7 @@ static void put_reals(vg_decision_stream *s, const char *key, const double *valu
     put_text(s, array ? "]" : "");
 }
 
-/* The name of a class as the policy knows it, or the answer token; null for -1. Nothing without names, and in
+/* The name of a class in the policy, or the answer token; null for -1. Writes nothing without names, and in
  * multilabel mode. */
 static bool put_name(vg_decision_stream *s, const char *key, int32_t c) {
     char *const *names = vg_policy__read(s->policy)->class_names;
@@ -296,7 +296,7 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
     return status;
 }
 
-/* The tokens that are classes of answers: as named, else those of the policy, whose last class is the others. */
+/* The tokens that are classes of answers: as named, else those of the policy, whose last class is "other". */
 static vg_status name_tokens(vg_decision_stream *s, const vg_policy *policy, const char *listed) {
     const vg_policy_data *data = vg_policy__read(policy);
     vg_answers *answers = &s->line.answers;

@@ -1,8 +1,8 @@
-/* report_make.c - a report page of a run, of scores or of predictions: finds what there is to read, reads it, writes
- * the page.
+/* report_make.c - a report page of a run, of scores or of predictions: finds its inputs, reads them, writes the
+ * page.
  *
- * A run is a folder: test.npz (or scores.npz where there are no predictions), temps.json, metrics.jsonl, ood-NAME.npz,
- * recipe.yaml. Figures for print are drawn by report_draw.c. */
+ * A run is a folder: test.npz (or scores.npz where there are no predictions), temps.json, metrics.jsonl,
+ * ood-NAME.npz, recipe.yaml. Figures for print are drawn by report_draw.c. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,9 +30,9 @@ typedef struct ood_set {
 
 /* Everything the page is made of. */
 typedef struct page_data {
-    vg_page shown; /* what the caller sees; first, so that a vg_page is one of these */
+    vg_page shown; /* the public part; first, so that a pointer to it is a pointer to the whole */
     vg_page_figure figures[MOST_FIGURES];
-    vg_page_options own;      /* pointers in it are the caller's, and not used once the page is written */
+    vg_page_options own;      /* its pointers belong to the caller and are not used once the page is written */
     vg_input_options reading; /* its scoring points to the next field */
     vg_score_options scoring;
     bool is_run, has_recipe;
@@ -66,7 +66,7 @@ static bool is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* --- what to read ------------------------------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 static vg_status add_ood(page_data *page, const char *name, size_t length, const char *path) {
     if (page->ood_count == VG_PAGE_OOD)
@@ -127,7 +127,7 @@ static vg_status look_into_run(page_data *page, const char *folder) {
     return find_ood(page, folder);
 }
 
-/* FOLDER/report.html may replace a page of ours and nothing that is read here. */
+/* FOLDER/report.html may replace a page that vargate wrote, and none of the inputs. */
 static vg_status check_page(const page_data *page, const char *input) {
     const vg_page_options *own = &page->own;
     const char *inputs[VG_PAGE_OOD + 7] = {input,       page->reading.labels, page->reading.temperature, own->metrics,
@@ -199,7 +199,7 @@ static vg_status read_ood(page_data *page, size_t i) {
     vg_score_options scoring = page->scoring;
     vg_input_options reading = page->reading;
     reading.scoring = &scoring;
-    if (id->is_scores) { /* scores come with settings of their own: predictions beside them are scored at those */
+    if (id->is_scores) { /* scores have their own settings: predictions beside them are scored with those */
         scoring.k = id->k;
         scoring.k_count = id->k_count;
     }
@@ -227,7 +227,7 @@ static vg_status read_ood(page_data *page, size_t i) {
     return VG_OK;
 }
 
-/* Images that were asked for are needed; when the run's own cannot be had, a note says so. */
+/* Images that were asked for are required; where the run's own are not available, a note says so. */
 static vg_status read_images(page_data *page) {
     bool of_run = !page->own.images && page->has_recipe;
     vg_report_image_request request = {.name = page->own.images,
@@ -396,7 +396,7 @@ static vg_status fill_report(page_data *page) {
     r->note = page->note[0] ? page->note : NULL;
     if (page->own.command)
         VG_TRY(vg_report_command__join(&page->command, page->own.command, page->own.command_words));
-    if (!page->subject.is_scores && !page->own.transient) /* decisions are made of predictions */
+    if (!page->subject.is_scores && !page->own.transient) /* decisions need predictions */
         VG_TRY(vg_report_command__decide(&page->decide, page->predictions, &page->reading));
     if (page->decide && page->subject.labels)
         VG_TRY(vg_report_command__policy(&page->policy, page->predictions, &page->reading));
@@ -453,7 +453,7 @@ static vg_status make(page_data *page, const char *input, const char *folder) {
     return write_page(page);
 }
 
-/* Fills in what the caller sees of a page that was written. */
+/* Fills in the public part of a page that was written. */
 static vg_page *show(page_data *page) {
     size_t count = 0;
     for (; count < MOST_FIGURES && vg_report__figure_name(count); count++)

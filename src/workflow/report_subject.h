@@ -1,5 +1,5 @@
-/* report_subject.h - what a report is about, read from a prediction file or from scores that `vargate score -o` wrote.
- * Internal. */
+/* report_subject.h - the subject of a report, read from a prediction file or from scores that `vargate score -o`
+ * wrote. Internal. */
 #ifndef VG_WORKFLOW_REPORT_SUBJECT_H
 #define VG_WORKFLOW_REPORT_SUBJECT_H
 

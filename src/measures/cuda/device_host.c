@@ -115,7 +115,7 @@ vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_me
     return status;
 }
 
-/* Samples first, first + step, ... of a block that lies packed on the device, packed to the host in one copy. */
+/* Samples first, first + step, ... of a block that is packed on the device, packed to the host in one copy. */
 static vg_status fetch_every(char *to, const vg_predictions *p, size_t first, size_t step, size_t count) {
     size_t each = p->m * p->c * vg_device__element(p->dtype);
     return vg_device__check(
@@ -123,7 +123,7 @@ static vg_status fetch_every(char *to, const vg_predictions *p, size_t first, si
         "predictions to the host");
 }
 
-/* A run of samples of one weight. Their predictions are where the block is, or fetched. */
+/* A run of samples of one weight. Their predictions are in the block, or fetched. */
 static vg_status compare_run(vg_device_scorer *s, const vg_predictions *p, vg_memory at, size_t first, size_t step,
                              size_t count) {
     vg_predictions view = *p;

@@ -169,7 +169,7 @@ typedef struct feeding { /* one call of feed */
     const vg_scores *out;
     const vg_predictions *block;
     vg_memory out_at, at;
-    size_t step; /* samples a chunk */
+    size_t step; /* samples per chunk */
     bool direct; /* the caller's memory is pinned: the device can copy from it directly */
 } feeding;
 
@@ -368,7 +368,7 @@ static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding
 }
 
 /* --- feeding */
-/* Samples a chunk: bounded memory, and for host input several chunks so that copies overlap work. */
+/* Samples per chunk: bounded memory, and for host input several chunks so that copies overlap work. */
 static size_t chunk_samples(const vg_device_scorer *s, const feeding *f) {
     size_t input = s->m * s->c * vg_device__element(f->block->dtype), results = 32, step = CHUNK_SAMPLES;
     for (int field = 0; field < DEVICE_FIELDS && f->out_at == VG_MEMORY_HOST; field++)

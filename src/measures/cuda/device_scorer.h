@@ -21,7 +21,7 @@ typedef struct device_memory {
 /* One of the two chunks in flight. */
 typedef struct device_slot {
     cudaStream_t stream;
-    device_memory input, staged; /* host input: on the device, and on its way there */
+    device_memory input, staged; /* host input: on the device, and staged for the copy to it */
     device_memory results;       /* score_report, the fields asked for, then redo[2][n] and units[SCORE_FIGURES][n] */
     device_memory arrived;       /* report and fields, on the host */
     device_memory work[2];       /* arrays that do not fit shared memory: of the kernel, and of its double form */
@@ -56,14 +56,15 @@ vg_status vg_device__check(cudaError_t error, const char *doing);
 vg_status vg_device__grow(device_memory *, size_t bytes, const char *what);
 void vg_device__drop(device_memory *);
 
-/* The places of a vg_scores, in order: where the pointer is, bytes an element, elements a sample. */
+/* The fields of a vg_scores, in order: the pointer, bytes per element, elements per sample. */
 void *vg_device__field(const vg_scores *scores, int field);
 void vg_device__set_field(vg_scores *scores, int field, void *place);
-size_t vg_device__field_bytes(const vg_device_scorer *, int field); /* a sample, in multilabel mode of all labels */
-/* Places from sample `first` on. */
+size_t vg_device__field_bytes(const vg_device_scorer *,
+                              int field); /* per sample; in multilabel mode of all its labels */
+/* The output pointers from sample `first` on. */
 vg_scores vg_device__places_from(const vg_device_scorer *, const vg_scores *, size_t first);
 
-/* Bytes an element. */
+/* Bytes per element. */
 size_t vg_device__element(vg_dtype dtype);
 bool vg_device__packed(const vg_predictions *);
 /* memcpy by several threads where the block is large enough to gain from it. */
@@ -78,7 +79,8 @@ vg_status vg_device__feed_host(vg_device_scorer *, const vg_scores *out, vg_memo
 /* One sample by vg_scorer. */
 vg_status vg_device__rescore(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
                              vg_memory at, size_t sample);
-/* Adds the disagreement of the block's samples that count (measures/disagreement.h); before s->samples moves on. */
+/* Adds the disagreement of the block's samples that count (measures/disagreement.h); called before s->samples
+ * advances. */
 vg_status vg_device__compare_tops(vg_device_scorer *, const vg_predictions *, vg_memory at);
 /* The message for a row that is not a distribution. */
 vg_status vg_device__bad_row(vg_device_scorer *, const vg_predictions *, vg_memory at, size_t sample);

@@ -31,7 +31,8 @@ template <int B, int wide, int where, int fine> static __device__ __forceinline_
 #undef STAGE
 }
 
-/* Registers a thread: few enough that the sums of powers stay in them, and more warps hide what the others wait for. */
+/* Registers per thread: few enough for more warps, which hide each other's latency, while the sums of powers stay in
+ * registers. */
 template <int B, int wide, int where, int fine>
 static __global__ void __maxnreg__(wide || where != SCORE_SHARED ? SCORE_REGISTERS_WIDE : SCORE_REGISTERS)
     score(const __grid_constant__ score_job job) {

@@ -120,7 +120,7 @@ SCORE_FN void powers_add_product(float *sum, const float *a, const float *b, con
         *sum += a[v] * b[v];
 }
 
-/* What the wide form needs of a class: 1 / its largest member, the mean, and its doublings. */
+/* The inputs of the wide form for a class: 1 / its largest member, the mean, and its doublings. */
 typedef struct powers_class {
     float over, mean;
     int own;

@@ -98,7 +98,7 @@ SCORE_FN double gate_of(const score_job *job, int k, int c) {
     return job->class_k ? job->gates[k] * job->class_k[c] : job->gates[k];
 }
 
-/* Variances, gates, and the results mean and std. One thread a class and gate; the first of a class stores its
+/* Variances, gates, and the results mean and std. One thread per class and gate; the first of a class stores its
  * variance. */
 SCORE_FN void phase_gates(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;

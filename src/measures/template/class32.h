@@ -1,5 +1,5 @@
-/* class32.h - the sums of entropy.h for float32 probabilities that need no conversion: class by class in float, two
- * members a vector.
+/* class32.h - the sums of entropy.h for float32 probabilities that need no conversion: class by class in float,
+ * with two members per vector.
  *
  * p is exactly a float, so p - mu has full relative accuracy when mu is held in two floats. lambda and psi then have a
  * relative error of 2e-7, phi = r lambda - psi a little more, and so have EU, GEU, EPKL and GEPKL. Means stay in

@@ -1,4 +1,4 @@
-/* gates32.h - the gates of float members, two classes a vector; z, omega and 1/Z_m, two members a vector.
+/* gates32.h - the gates of float members, two classes per vector; z, omega and 1/Z_m, two members per vector.
  *
  * A gate's relative error of 3e-7 acts like an error of the same size in the distribution that is measured. z is
  * computed in float from exact differences: its error is 1e-7 of the members' spread, and the gated measures multiply

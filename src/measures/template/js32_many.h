@@ -1,5 +1,5 @@
-/* js32_many.h - the wide form for many members: the powers of js32_wide.h for all sets of a class, one after the other,
- * and then the quadratic form in their means for two sets a vector. */
+/* js32_many.h - the wide form for many members: the powers of js32_wide.h for all sets of a class in sequence,
+ * and then the quadratic form in their means for two sets per vector. */
 
 /* The sums over two sets' members, one set in each half. */
 INLINE vf js32_fold(vf a, vf b) {

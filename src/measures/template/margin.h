@@ -28,7 +28,7 @@ static void write_abstention(const vg_kernel_job *job, const margin *g, size_t f
         job->unit_abstains[first + i] = gap[i] > spread[i] ? 0.0 : 1.0;
 }
 
-/* Whether something is asked for that the leading classes give. */
+/* Whether a result is asked for that depends on the leading classes. */
 INLINE bool wants_margin(const vg_scores *out) {
     return out->gmu || out->snr || out->pred || out->second || out->decision || out->flags || out->maxprob ||
            out->gap || out->topstd;
@@ -87,7 +87,7 @@ static void write_margins(const tile *t, size_t first, size_t count) {
         write_margin(job, &g, first, count);
 }
 
-/* width values of each lane to rows of `out`, one a lane. */
+/* Writes width values of each lane to rows of `out`, one row per lane. */
 static void put_rows(double *out, size_t width, const vd *from, size_t count) {
     size_t c = 0;
 #if VG_LANES > 2

@@ -265,7 +265,8 @@ static VG_NOINLINE void P(load_sites)(P(panel) * t) {
     for (size_t m = 0; m < t->M; m++) {
         const char *at = P(row_at)(in, t->first, m);
         for (size_t c = 0; c < t->C; c++, at += step) {
-            __builtin_prefetch(at + ahead, 0, 3); /* each plane is a stream: more than the processor follows */
+            __builtin_prefetch(at + ahead, 0,
+                               3); /* each plane is a separate stream, more than the hardware prefetcher follows */
             t->x[m * t->C + c] = P(load)(at, in->dtype, 0);
         }
     }

@@ -32,7 +32,7 @@
 #define vr_reciprocal vd_reciprocal
 #define vri_any vl_any
 #define vr_rounded vd_rounded
-#define PANEL_NONE 1e-290 /* a smaller mean is no class */
+#define PANEL_NONE 1e-290 /* a class with a smaller mean counts as empty */
 #define PANEL_NEAR 0.01   /* of half the members' ratios: phi by its series */
 #else
 #define P(name) name##_s

@@ -262,7 +262,7 @@ INLINE void P(fold_parts)(P(set) * set, P(parts) * part, bool logs) {
     part->eu = part->reverse = part->pairs = vr_set(0);
 }
 
-/* Where the block after this one begins in memory, at member 0: of the same sample, or of the next; NULL: nowhere. */
+/* The address of the block after this one, at member 0: of the same sample, or of the next; NULL: none. */
 INLINE const char *P(next_block)(const P(panel) * t) {
     const vg_predictions *in = &t->job->in;
     bool same = t->from + t->block < t->J;
@@ -271,7 +271,7 @@ INLINE const char *P(next_block)(const P(panel) * t) {
     return P(row_at)(in, t->first + (same ? 0 : 1), 0) + (same ? t->from + t->block : 0) * sizeof(vr);
 }
 
-/* Asks for one column of the block after this one. Rows are too short for the processor to foresee them. */
+/* Prefetches one column of the block after this one. Rows are too short for the hardware prefetcher. */
 INLINE void P(prefetch_column)(const P(panel) * t, const char *at) {
     ptrdiff_t step = t->job->in.stride_m * (ptrdiff_t)sizeof(PANEL_REAL);
     for (size_t m = 0; m < t->M; m++, at += step)

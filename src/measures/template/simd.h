@@ -1,6 +1,6 @@
 /* simd.h - the vector types of a tier, and the operations that GCC's vector extensions lack.
  *
- * A tier file defines VG_LANES (doubles a vector) and its target before it includes this. vd: VG_LANES doubles, one
+ * A tier file defines VG_LANES (doubles per vector) and its target before it includes this. vd: VG_LANES doubles, one
  * sample each. vl: as many 64-bit integers; masks are 0 or -1. vf: 2 VG_LANES floats; in the integral, two members of
  * the same VG_LANES samples. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* top.h - the place of the largest of some floats, the first one of equals. */
+/* top.h - the index of the largest of some floats, the first one of equals. */
 
 static uint32_t first_top(const float *x, size_t count) {
     const size_t lanes = 2 * VG_LANES;

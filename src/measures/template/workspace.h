@@ -1,4 +1,4 @@
-/* workspace.h - the memory of one thread's tile, carved from one block. All vectors hold one value a lane (a unit).
+/* workspace.h - the memory of one thread's tile, in one block. All vectors hold one value per lane (a unit).
  *
  * Shapes: M members, C outcomes, K gates. Arrays of M x C are [m][c]. */
 
@@ -35,7 +35,7 @@ typedef struct tile {
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vf *squares;                      /* [C] squared deviations of the latest members */
     vh *gamma32;                      /* [C][K] the gates as floats */
-    vd *over_mu;                      /* [C] 1/mu, 0 where mu is no weight */
+    vd *over_mu;                      /* [C] 1/mu, 0 where mu is too small to count */
     /* [1 + K / 2][2 vectors] for few members: 1/Z_m of two sets, a member by itself */
     vf *pairs32;
     vh *few;          /* [C][few_pitch] for few members: the wide form of the integral for every set */
