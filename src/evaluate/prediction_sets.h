@@ -16,7 +16,7 @@ typedef struct vg_set_groups {
     uint32_t *slots; /* slot_count, a power of two: number + 1, 0: free */
     size_t slot_count;
 } vg_set_groups;
-enum { VG_SET_NO_CELL = UINT32_MAX };
+#define VG_SET_NO_CELL UINT32_MAX
 /* The number of a text; VG_SET_NO_CELL where it is unknown. `add`: unknown ones are added. */
 vg_status vg_set_groups__find(uint32_t *out, vg_set_groups *groups, const char *name, bool add);
 void vg_set_groups__free(vg_set_groups *groups);
