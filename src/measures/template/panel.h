@@ -10,7 +10,8 @@
  *
  * x and log are [M][block]; arrays over columns have J entries; gamma is [J][K]; z, omega and over are [K][M]. */
 
-#define PANEL_PAIRS 10    /* the most members whose pairs are taken one by one; of few classes tiles are faster above */
+#define PANEL_PAIRS 10    /* the most members whose pairs are taken one by one */
+#define PANEL_FEW 6       /* the same where lanes are samples: above, tiles are faster where members lie far apart */
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
