@@ -44,8 +44,11 @@ again() { # again COMMAND: runs it to its end over what is there
     esac
     [ -d "$work/out/run" ] || { [ "$1" = train ] && more=; }
     if [ "$1" != stream ]; then
-        start "$1" "" "$more" </dev/null >"$work/stdout"
-        return
+        for try in 1 2 3 4 5 6 7 8 9; do # timeout does not wait until the process that it killed is gone
+            start "$1" "" "$more" </dev/null >"$work/stdout" && return
+            grep -q 'is training into this folder' "$work/stderr" && sleep 0.5 || return 1
+        done
+        return 1
     fi
     touch "$work/out/answers.jsonl"
     answered=$(wc -l <"$work/out/answers.jsonl") # complete lines
