@@ -475,7 +475,8 @@ static void refuses_pages(void **state) {
     options.class_names = NULL;
     scoring.task = VG_TASK_MULTILABEL;
     input.scoring = &scoring;
-    assert_int_equal(vg_page_write(&page, probability_file, output, &input, &options), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_page_write(&page, probability_file, output, &input, &options), VG_ERR_DATA);
+    assert_non_null(strstr(vg_error_message(), "labels have one column; --multilabel needs 4"));
     assert_int_equal(entries(), before);
     snprintf(empty, sizeof empty, "%s", folder); /* a folder without predictions of a run */
     assert_int_equal(vg_page_write(&page, empty, NULL, NULL, NULL), VG_ERR_IO);
