@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 ruff=${RUFF:-ruff} prettier=${PRETTIER:-npx --yes prettier@3.6.2} status=0
 
 files() { # files PATTERN...: the tracked files that match, or those named on the command line that do
-    git ls-files -z -- "$@" ':!tests/data' ':!src/report/report_template.html'
+    git ls-files -z -- "$@" ':!tests/data/*/*' ':!src/report/report_template.html'
 }
 format() { # format TOOL COMMAND...: the names come on standard input
     tool=$1

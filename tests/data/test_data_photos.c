@@ -356,8 +356,8 @@ static void damaged_files(void **state) {
     FAILS(vg_dataset_open(&set, worse, VG_PART_TRAIN, &options), VG_ERR_DATA, "none of its 1 images can be read");
 }
 
-/* A set that is decoded as images are needed gives the bits of one in memory: statistics, samples, batches at any number of
- * threads and from any position. */
+/* A set that is decoded as images are needed gives the bits of one in memory: statistics, samples, batches at any
+ * number of threads and from any position. */
 static void streamed_as_in_memory(void **state) {
     (void)state;
     need_jpeg_and_png();

@@ -290,8 +290,8 @@ static void downloads_that_fail(void **state) {
     assert_false(exists(in("store/cifar10")));
 }
 
-/* A download that works needs a published file, which a test without a network does not have: unpacking is tested with the
- * tar reader itself. */
+/* A download that works needs a published file, which a test without a network does not have: unpacking is tested with
+ * the tar reader itself. */
 static const char *wanted(void *context, const char *name) { return strcmp(name, "b.bin") == 0 ? context : NULL; }
 
 static void tar_archives(void **state) {

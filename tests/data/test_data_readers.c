@@ -364,7 +364,8 @@ static void svhn_mat_plain(void **state) {
     assert_int_equal(vg_dataset__info(set).n, 2);
     assert_int_equal(vg_dataset__labels(set)[0], 0);
     assert_int_equal(vg_dataset__labels(set)[1], 7);
-    assert_int_equal(((const unsigned char *)vg_dataset__pixels(set))[1], 2); /* row 0, column 1: the first axis is the fastest */
+    /* row 0, column 1: the first axis is the fastest */
+    assert_int_equal(((const unsigned char *)vg_dataset__pixels(set))[1], 2);
     vg_dataset_free(set);
     for (size_t cut = 0; cut < end; cut++) {
         put(in("cut.mat"), file, cut);

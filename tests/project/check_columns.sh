@@ -8,8 +8,9 @@ git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo "not a git checkou
 limits=$(dirname "$0")/long_lines.txt
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-git ls-files -- . ':!LICENSE' ':!data' ':!results' ':!third_party' ':!tests/data' ':!tests/cli/expected' \
-    ':!fuzz/corpus' ':!python/tests/data' ':!src/report/report_template.html' ':!web/package-lock.json' \
+git ls-files -- . ':!LICENSE' ':!data' ':!results' ':!third_party' ':!tests/data/*/*.txt' \
+    ':!tests/data/*/*.json' ':!tests/cli/expected' ':!fuzz/corpus' ':!python/tests/data' \
+    ':!src/report/report_template.html' ':!web/package-lock.json' \
     ':!*.ipynb' ':!*.svg' >"$folder/files"
 # -I: not in binary files. C.UTF-8 counts characters, not bytes.
 LC_ALL=C.UTF-8 xargs -d '\n' grep -I -n -H -E '^.{121}' <"$folder/files" 2>/dev/null >"$folder/long"

@@ -171,7 +171,8 @@ def batch(shape, n, classes, salt):
 def gated(rows, heads, classes, spread, sharpness, level):
     """The gated loss of given logits: heads that differ by `spread` around rows as sharp as `sharpness`."""
     row = fill(rows * classes, 21, sharpness).astype(np.float32).reshape(rows, 1, classes)
-    z = (fill(rows * heads * classes, 22, spread).astype(np.float32).reshape(rows, heads, classes) + row).astype(np.float64)
+    drawn = fill(rows * heads * classes, 22, spread).astype(np.float32).reshape(rows, heads, classes)
+    z = (drawn + row).astype(np.float64)
     z = torch.tensor(z, requires_grad=True)
     l = torch.tensor((fill(classes, 23, 2.0) + level).astype(np.float32).astype(np.float64), requires_grad=True)
     labels = torch.tensor(((fill(rows, 24) + 0.5) * classes).astype(np.int64))

@@ -1,4 +1,5 @@
-"""Writes the image files of this folder and, to cases.txt and cases.bin, what Pillow makes of them. Needs Pillow, NumPy.
+"""Writes the image files of this folder and, to cases.txt and cases.bin, what Pillow makes of them. It needs Pillow and
+NumPy.
 
 A line of cases.txt is FILE RESIZE CROP CHANNELS HEIGHT WIDTH; cases.bin holds the planar bytes of one case after the
 other. Sizes follow torchvision's Resize and CenterCrop.
