@@ -36,6 +36,13 @@ static double mean_confidence(const vg_evaluation *e, double *deviation) {
     return mean;
 }
 
+/* Only evaluations of sites have a mean IoU. */
+static bool is_of_sites(const vg_evaluation *e) { return !isnan(e->miou.value); }
+
+/* The tests and intervals of rows assume that the rows are independent. The sites of an image and the labels of a
+ * sample are not. */
+static bool rows_are_independent(const vg_evaluation *e) { return !e->label_count && !is_of_sites(e); }
+
 static void find_calibration(vg_finding *out, const vg_evaluation *e) {
     const vg_calibration_check *c = &e->calibration;
     double deviation, confidence = mean_confidence(e, &deviation);
@@ -43,8 +50,9 @@ static void find_calibration(vg_finding *out, const vg_evaluation *e) {
     name_p(p, c->p_value);
     if (isnan(c->p_value)) {
         set(out, "calibration", "unknown", "");
-        snprintf(out->text, sizeof out->text, "Calibration: ECE %.4f; %s to tell it from chance.", e->ece.value,
-                 isnan(e->miou.value) ? "too many bins" : "sites of an image are not independent, which it takes");
+        snprintf(out->text, sizeof out->text,
+                 "Calibration: ECE %.4f; whether it is more than chance is not tested: %s.", e->ece.value,
+                 is_of_sites(e) ? "the sites of an image are not independent" : "there are too many bins");
     } else if (c->p_value >= level) {
         set(out, "calibration", "calibrated", "");
         snprintf(out->text, sizeof out->text,
@@ -153,7 +161,7 @@ static const vg_rule_row *best_rule(const vg_evaluation *e) {
 static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
     const vg_rule_row *r = best_rule(e);
     size_t errors = r->kept_errors + r->abstained_errors;
-    const char *unit = e->label_count ? "labels" : "samples";
+    const char *unit = e->label_count ? "labels" : is_of_sites(e) ? "sites" : "samples";
     double chance = errors > 0 ? fmin(1, blind_chance(r) * (double)e->rule_count) : 1;
     char p[32];
     name_p(p, chance);
@@ -161,6 +169,16 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
         set(out, "abstaining", r->kept == 0 ? "keeps-nothing" : "keeps-all", "");
         snprintf(out->text, sizeof out->text, "Abstaining: the rule %s at every k of these, so that it buys nothing.",
                  r->kept == 0 ? "keeps nothing" : "abstains on nothing");
+    } else if (!rows_are_independent(e)) {
+        set(out, "abstaining", "untested", r->name);
+        snprintf(
+            out->text, sizeof out->text,
+            "Abstaining at k = %s on %.2f %% of the %s: accuracy on the rest is %.2f %% instead of %.2f %%; %zu of "
+            "%zu errors are caught and %zu of %zu correct predictions given up. This is not compared with chance: "
+            "the %s are not independent.",
+            r->name, 100 * (1 - r->coverage.value), unit, 100 * r->accuracy.value, 100 * e->accuracy.value,
+            r->abstained_errors, errors, r->abstained_correct, r->rows - errors,
+            e->label_count ? "labels of a sample" : "sites of an image");
     } else if (chance >= level) {
         set(out, "abstaining", "noise", "");
         snprintf(
@@ -248,7 +266,7 @@ size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_eva
     find_calibration(&findings[count++], e);
     if (e->measure_count > 0)
         find_measure_to_use(&findings[count++], e);
-    if (e->rule_count > 1 && !e->label_count && isnan(e->miou.value))
+    if (e->rule_count > 1 && rows_are_independent(e))
         find_k(&findings[count++], e);
     if (e->rule_count > 0)
         find_abstaining(&findings[count++], e);

@@ -110,8 +110,9 @@ static vg_status read_class_k(vg_score_input *in, const vg_input_options *option
         o->class_k = in->class_k;
     }
     if (o->class_k && o->class_k_count != 1 && o->class_k_count != in->layout.c)
-        return vg_base__fail(VG_ERR_DATA, "%s: a k for each of %zu classes, %s has %zu",
-                             options->class_k ? options->class_k : "class_k", o->class_k_count, in->path, in->layout.c);
+        return vg_base__fail(VG_ERR_DATA, "%s: a k for each of %zu %s, %s has %zu",
+                             options->class_k ? options->class_k : "class_k", o->class_k_count,
+                             in->layout.multilabel ? "labels" : "classes", in->path, in->layout.c);
     if (!o->class_k || o->class_k_count == in->layout.c)
         return VG_OK;
     double one = o->class_k[0]; /* one k for all */

@@ -88,7 +88,7 @@ if cmp -s "$folder/by-one.csv" "$folder/by-numbers.csv"; then fail "a k per labe
 run report "$multi" --multilabel -k 1 --class-k 1,2,0.5,1,3,1 -q --no-figures -o "$folder/by-label"
 exits 0
 run decide "$multi" --multilabel --class-k 1,2
-fails_with 1 "1,2: a k for each of 2 classes"
+fails_with 1 "1,2: a k for each of 2 labels"
 run decide "$multi" --multilabel --class-k 1,2,0,1,3,1
 fails_with 1 "a k for every class: number 3 is 0, expected a finite number > 0"
 cd "$root" || exit 1

@@ -156,6 +156,14 @@ static void abstaining_in_words(void **state) {
     snprintf(expected, sizeof expected, p < 0.001 ? "p < 0.001" : "p = %.2g", p);
     assert_true(r->abstained > 0 && r->kept > 0);
     assert_non_null(strstr(f->text, expected));
+    /* Sites of an image are not independent: neither a test nor an interval, and no test of k. */
+    e->miou.value = 0.5;
+    count = vg_evaluation_findings(list, e, NULL);
+    f = find(list, count, "abstaining");
+    assert_string_equal(f->verdict, "untested");
+    assert_null(strstr(f->text, "p "));
+    assert_null(strstr(f->text, "interval"));
+    assert_non_null(strstr(f->text, "of the sites"));
     e->rule_count = 3;
     vg_evaluation_free(e);
 }
