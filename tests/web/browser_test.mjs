@@ -5,7 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, equal, finish, folder, launch, openPage, screenshots, until, vargate } from "./checks.mjs";
+import { check, equal, finish, folder, launch, number, openPage, screenshots } from "./checks.mjs";
+import { setK, settle, text, until, vargate } from "./checks.mjs";
 import { digitLabels, writeLines, writeMany, writeMetrics } from "./inputs.mjs";
 
 const near = (what, found, expected, tolerance) =>
@@ -51,15 +52,6 @@ check("under 5 MB", statSync(page_path).size < 5e6, statSync(page_path).size);
 const browser = await launch();
 const complaints = [];
 const open = (path, options) => openPage(browser, complaints, resolve(path), options);
-const text = (page, selector) => page.locator(selector).first().textContent();
-const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
-const settle = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-async function setK(page, k) {
-  await page.fill("#k-number", String(k));
-  await page.press("#k-number", "Enter");
-  await settle(page);
-}
 /** The numbers the page shows, against those of vargate decide for that k. */
 async function compareRule(page, k, file, ...more) {
   const d = json("decide", file, "-k", String(k), ...more);

@@ -64,3 +64,15 @@ export async function openPage(browser, complaints, address, options = {}) {
   await until(page, () => document.querySelector("#coverage")?.textContent);
   return page;
 }
+
+export const text = (page, selector) => page.locator(selector).first().textContent();
+export const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
+/** Waits until the page has drawn what changed. */
+export const settle = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+/** Types a k, as a user does. */
+export async function setK(page, k) {
+  await page.fill("#k-number", String(k));
+  await page.press("#k-number", "Enter");
+  await settle(page);
+}

@@ -4,7 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, equal, finish, folder, launch, openPage, screenshots, until, vargate } from "./checks.mjs";
+import { check, equal, finish, folder, launch, number, openPage, screenshots } from "./checks.mjs";
+import { text, until, vargate } from "./checks.mjs";
 import { digitLabels, writeLines } from "./inputs.mjs";
 
 const run = (...args) =>
@@ -35,8 +36,6 @@ const page_path = join(folder, "page", "report.html");
 const browser = await launch();
 const complaints = [];
 const open = (path, hash = "", options = {}) => openPage(browser, complaints, `${resolve(path)}${hash}`, options);
-const text = (page, selector) => page.locator(selector).first().textContent();
-const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
 const settle = (page) => page.waitForTimeout(500); // the address follows when things have come to rest
 async function setK(page, k) {
   await page.fill("#k-number", String(k));

@@ -4,7 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, equal, finish, folder, launch, openPage, screenshots, until, vargate } from "./checks.mjs";
+import { check, equal, finish, folder, launch, number, openPage, screenshots } from "./checks.mjs";
+import { setK, settle, text, until, vargate } from "./checks.mjs";
 import { npy } from "./inputs.mjs";
 
 const root = resolve(".");
@@ -14,15 +15,6 @@ const json = (...args) => JSON.parse(run(program, ...args, "--json", "-q"));
 const complaints = [];
 const browser = await launch();
 const open = (name, options) => openPage(browser, complaints, resolve(folder, name, "report.html"), options);
-const text = (page, selector) => page.locator(selector).first().textContent();
-const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
-const settle = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-async function setK(page, k) {
-  await page.fill("#k-number", String(k));
-  await page.press("#k-number", "Enter");
-  await settle(page);
-}
 async function compare(page, k, ...decide) {
   const d = json("decide", ...decide, "-k", String(k));
   await setK(page, k);
