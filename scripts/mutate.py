@@ -126,8 +126,9 @@ class Bench:
             subprocess.run(["cmake", "--build", self.build, "-j", str(self.jobs), "--target", "vargate-cli"], **say)
         self.commands = {}
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
-            name = pathlib.Path(entry["file"]).relative_to(ROOT).as_posix()
-            self.commands[name] = compile_words(entry)
+            path = pathlib.Path(entry["file"])
+            if not path.is_relative_to(self.build):  # generated
+                self.commands[path.relative_to(ROOT).as_posix()] = compile_words(entry)
         self.program = sorted(str(p) for p in self.build.glob("CMakeFiles/vargate-cli.dir/cli/*.o"))
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
