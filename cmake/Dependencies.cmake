@@ -119,7 +119,7 @@ if(backend IN_LIST VG_MODULES)
     # belongs to the C compiler. Where there is none, a failed allocation within oneDNN ends the process. A project that
     # adds this one decides on its languages itself.
     if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
-      string(REGEX REPLACE "clang(-[0-9]+)?$" "clang++\\1" compiler "${CMAKE_C_COMPILER}")
+      string(REGEX REPLACE "clang([-0-9]*)$" "clang++\\1" compiler "${CMAKE_C_COMPILER}")
       if(EXISTS ${compiler})
         set(CMAKE_CXX_COMPILER ${compiler})
       endif()
