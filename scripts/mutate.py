@@ -132,7 +132,7 @@ class Bench:
         self.program = sorted(str(p) for p in self.build.glob("CMakeFiles/vargate-cli.dir/cli/*.o"))
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
-            list(pool.map(self.compile_test, [n for n in names if "cuda" not in n and "device" not in n]))
+            list(pool.map(self.compile_test, [n for n in names if "cuda" not in n]))
             list(pool.map(self.time_test, [*self.objects, *(f"cli/{name}" for name in CLI)]))
         if not self.tests:
             raise SystemExit("mutate: no test passes on the sources as they are")
@@ -279,7 +279,7 @@ def concerns(test, module):
     """Whether a change of the module can show in the test: measures do not use evaluate, and few tests of evaluate look
     at measures."""
     if module == "evaluate":
-        return not test.startswith("test_measures")
+        return not test.startswith(("test_measures", "test_device"))
     return not test.startswith("test_evaluate") or test in ("test_evaluate_columns", "test_evaluate_rows")
 
 
