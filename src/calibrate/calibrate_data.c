@@ -113,7 +113,7 @@ const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, doubl
 }
 
 /* --- sweeps ----------------------------------------------------------------------------------------------------- */
-typedef struct walk {
+typedef struct sweep_state {
     vg_logits *logits;
     vg_predictions view; /* the current block */
     size_t origin;       /* its first sample */
@@ -121,10 +121,10 @@ typedef struct walk {
     double *sums; /* chunks x width */
     vg_chunk_body body;
     void *context;
-} walk;
+} sweep_state;
 
-static vg_status walk_chunk(void *context, size_t index, unsigned worker) {
-    walk *w = context;
+static vg_status sweep_chunk(void *context, size_t index, unsigned worker) {
+    sweep_state *w = context;
     size_t first = index * w->logits->chunk, rows = w->view.n - first;
     if (rows > w->logits->chunk)
         rows = w->logits->chunk;
@@ -134,7 +134,7 @@ static vg_status walk_chunk(void *context, size_t index, unsigned worker) {
                    w->origin);
 }
 
-static vg_status walk_block(walk *w, size_t rows, double *total) {
+static vg_status sweep_block(sweep_state *w, size_t rows, double *total) {
     const vg_logits *l = w->logits;
     VG_TRY(l->block(l->context, w->origin, rows, &w->view));
     if (w->view.n != rows || w->view.m != l->m || w->view.c != l->c)
@@ -146,7 +146,7 @@ static vg_status walk_block(walk *w, size_t rows, double *total) {
                              "block of samples from %zu on has no data or element type %d, expected 0 .. 3", w->origin,
                              (int)w->view.dtype);
     size_t chunks = (rows + l->chunk - 1) / l->chunk;
-    VG_TRY(vg_pool__run(l->pool, chunks, walk_chunk, w));
+    VG_TRY(vg_pool__run(l->pool, chunks, sweep_chunk, w));
     for (size_t i = 0; i < chunks; i++) {
         for (size_t j = 0; j < w->width; j++)
             total[j] += w->sums[i * w->width + j];
@@ -164,18 +164,18 @@ static size_t block_chunks(const vg_logits *l, size_t width) {
     return least(chunks, (l->n + l->chunk - 1) / l->chunk);
 }
 
-vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context) {
+vg_status vg_logits__sweep(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context) {
     size_t chunks = block_chunks(logits, width);
     size_t size;
     if (!vg_base__mul(&size, chunks, width))
         return vg_base__fail(VG_ERR_MEMORY, "calibration sums of %zu x %zu values do not fit memory", chunks, width);
-    walk w = {.logits = logits, .width = width, .body = body, .context = context};
+    sweep_state w = {.logits = logits, .width = width, .body = body, .context = context};
     VG_TRY(vg_base__alloc(&w.sums, size, sizeof(double), "calibration sums"));
     memset(total, 0, width * sizeof *total);
     vg_status status = VG_OK;
     size_t step = chunks * logits->chunk;
     for (w.origin = 0; status == VG_OK && w.origin < logits->n; w.origin += step)
-        status = walk_block(&w, least(logits->n - w.origin, step), total);
+        status = sweep_block(&w, least(logits->n - w.origin, step), total);
     vg_base__release(w.sums);
     return status;
 }
@@ -234,7 +234,7 @@ vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *acti
     loss_sweep sweep = {logits, b, active};
     double *total;
     VG_TRY(vg_base__alloc(&total, logits->m, 3 * sizeof(double), "calibration losses"));
-    vg_status status = vg_logits__walk(logits, 3 * logits->m, total, loss_chunk, &sweep);
+    vg_status status = vg_logits__sweep(logits, 3 * logits->m, total, loss_chunk, &sweep);
     size_t left_out = logits->folds ? (logits->n - logits->fold + logits->folds - 1) / logits->folds : 0;
     double n = (double)(logits->n - left_out);
     for (size_t m = 0; status == VG_OK && m < logits->m; m++) {

@@ -87,7 +87,7 @@ vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, 
  * sums[width], zeroed. */
 typedef vg_status (*vg_chunk_body)(void *context, double *sums, double *scratch, const vg_predictions *view,
                                    size_t first, size_t rows, size_t origin);
-vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context);
+vg_status vg_logits__sweep(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context);
 /* Row (n, m) of a view, contiguous: in place (float32 when *f32, else float64) or widened into `wide`. */
 const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, double *wide, bool *f32);
 

@@ -168,7 +168,7 @@ vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, 
     VG_TRY(vg_base__alloc(&total, room, sizeof(double), "calibration metrics"));
     vg_base__bin_edges(total + width, bins);
     sweep.edges = total + width;
-    vg_status status = vg_logits__walk(logits, width, total, measure_chunk, &sweep);
+    vg_status status = vg_logits__sweep(logits, width, total, measure_chunk, &sweep);
     if (status == VG_OK)
         finish(logits, total, bins, out, losses, excess);
     vg_base__release(total);

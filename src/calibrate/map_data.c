@@ -62,7 +62,7 @@ vg_status vg_map_data__start(vg_map_data *out, vg_logits *logits, bool are_logit
     VG_TRY(vg_base__alloc(&out->x, all, sizeof *out->x, "predictions"));
     if (mean)
         VG_TRY(vg_base__zalloc(&out->mean, means, sizeof *out->mean, "means over members"));
-    return vg_logits__walk(logits, 1, &total, read_chunk, out);
+    return vg_logits__sweep(logits, 1, &total, read_chunk, out);
 }
 
 void vg_map_data__stop(vg_map_data *d) {

@@ -143,28 +143,28 @@ static uint8_t luma(const uint8_t *rgb) {
 }
 
 /* Pixel (y, x) of the upright image lies at packed pixel origin + y * down + x * across. */
-typedef struct walk {
+typedef struct pixel_order {
     ptrdiff_t origin, down, across;
-} walk;
+} pixel_order;
 
-static walk upright(const vg_image_header *h) {
+static pixel_order upright(const vg_image_header *h) {
     ptrdiff_t width = (ptrdiff_t)h->width, last_row = ((ptrdiff_t)h->height - 1) * width, last = width - 1;
     switch (h->orientation) {
-    case 2: return (walk){last, width, -1};
-    case 3: return (walk){last_row + last, -width, -1};
-    case 4: return (walk){last_row, -width, 1};
-    case 5: return (walk){0, 1, width};
-    case 6: return (walk){last_row, 1, -width};
-    case 7: return (walk){last_row + last, -1, -width};
-    case 8: return (walk){last, -1, width};
-    default: return (walk){0, width, 1};
+    case 2: return (pixel_order){last, width, -1};
+    case 3: return (pixel_order){last_row + last, -width, -1};
+    case 4: return (pixel_order){last_row, -width, 1};
+    case 5: return (pixel_order){0, 1, width};
+    case 6: return (pixel_order){last_row, 1, -width};
+    case 7: return (pixel_order){last_row + last, -1, -width};
+    case 8: return (pixel_order){last, -1, width};
+    default: return (pixel_order){0, width, 1};
     }
 }
 
 static void to_planes(uint8_t *planes, const uint8_t *packed, const vg_image_header *header, unsigned channels) {
     size_t height = lies_down(header) ? header->width : header->height, plane = header->height * header->width;
     size_t width = plane / height;
-    walk w = upright(header);
+    pixel_order w = upright(header);
     for (size_t y = 0; y < height; y++) {
         ptrdiff_t at = w.origin + (ptrdiff_t)y * w.down;
         uint8_t *to = planes + y * width;

@@ -42,7 +42,7 @@ struct vg_loader {
     size_t *order;   /* count: the order of the epoch in which the next ticket lies */
     size_t count, batch, steps;
     bool shuffle;
-    vg_balance balance; /* groups 0: every sample once an epoch */
+    vg_balance balance; /* groups 0: every sample once per epoch */
     uint64_t order_epoch;
     bool order_known;
 

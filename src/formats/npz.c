@@ -69,7 +69,7 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
             VG_ERR_FORMAT, "%s: %s: %llu bytes follow its .npy header, expected %zu for %zu elements of %s", what,
             member->size - header < array->bytes ? "truncated" : "has bytes left over",
             (unsigned long long)(member->size - header), array->bytes, array->count, vg_element__name(array->element));
-    /* nobody will read the elements of an empty array, so that its header is checked now */
+    /* The elements of an empty array are never read, so its header is checked now. */
     return array->bytes == 0 ? vg_source__check_crc(source, (size_t)(array - source->arrays), 0) : VG_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct vg_kernel_job {
     size_t m, c, k; /* c: outcomes in the kernel (2 in multilabel mode) */
     size_t labels;  /* labels per sample in multilabel mode, else 0 */
     vg_score_options options;
-    const double *gates;               /* the k settings */
+    const double *gates; /* the k settings */
     /* the factor of each class (each label in multilabel mode), by which every k is multiplied there; NULL: 1 */
     const double *class_k;
     const double *inverse_temperature; /* m values; NULL: 1 */
@@ -24,7 +24,7 @@ typedef struct vg_kernel_job {
     vg_predictions in;
     vg_scores out;
     size_t first; /* index of in's sample 0 in the whole stream, for messages */
-    bool figures; /* the figures of units that follow are needed: somebody may ask for the summary */
+    bool figures; /* the figures of each unit below are needed, because a summary may be requested */
     /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k,
      * in nats */
     double *unit_variance, *unit_tu, *unit_gtu;
@@ -80,7 +80,6 @@ void vg_measures__direct(double results[6], vg_member_value *value, const void *
 /* Scores units again that a kernel refused, where logits of -inf are the only problem: see masked_logits.c.
  * VG_ERR_DATA otherwise, with the kernel's message or one of its own. */
 vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count);
-
 
 /* Element (n, m, c) of the input as double. */
 double vg_measures__value(const vg_predictions *in, size_t n, size_t m, size_t c);

@@ -63,8 +63,8 @@ static vg_status check_switches(const vg_score_options *o) {
 
 static vg_status check_class_k(const vg_score_options *o, size_t c) {
     if (o->class_k && o->class_k_count != 1 && o->class_k_count != c)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a k for each of %zu classes, the predictions have %zu",
-                             o->class_k_count, c);
+        return vg_base__fail(VG_ERR_ARGUMENT, "a k for each of %zu classes, the predictions have %zu", o->class_k_count,
+                             c);
     for (size_t i = 0; o->class_k && i < o->class_k_count; i++)
         if (!(o->class_k[i] > 0 && o->class_k[i] <= VG_CLASS_K_MOST))
             return vg_base__fail(VG_ERR_ARGUMENT, "k of class %zu is %g, expected more than 0 and at most %g", i,
@@ -138,7 +138,7 @@ const char *vg_cpu_tier(void) { return vg_measures__tier()->name; }
 
 vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *block, size_t m, size_t c) {
     if (!out || !block)
-        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
+        return vg_base__fail(VG_ERR_ARGUMENT, "scoring: out and the block of predictions must not be NULL");
     if (block->m != m || block->c != c)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,

@@ -38,7 +38,7 @@ struct vg_scorer {
     size_t chunk_samples;
     unsigned long long samples, skipped; /* skipped: left out of the figures */
     bool has_tu, has_gtu;
-    bool no_summary; /* nobody will ask for the figures over all samples */
+    bool no_summary; /* the figures over all samples are not needed */
     running_sum variance, tu, gtu, total, disagreement;
     double abstained, looked_at; /* counts */
     vg_busy busy;
@@ -469,7 +469,7 @@ vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictio
                    const vg_score_options *options) {
     vg_scorer *s;
     if (!out || !predictions)
-        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs predictions and places for results");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_score: out and predictions must not be NULL");
     VG_TRY(vg_scorer_new(&s, predictions->m, predictions->c, options));
     s->no_summary = summary == NULL;
     vg_status status = vg_scorer_feed(s, out, predictions, NULL);

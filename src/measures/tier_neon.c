@@ -1,4 +1,4 @@
-/* tier_neon.c - the kernel on 64-bit Arm: two doubles a vector, which the compiler maps to NEON. */
+/* tier_neon.c - the kernel on 64-bit Arm: two doubles per vector, which the compiler maps to NEON. */
 #if defined(__aarch64__)
 #include "measures/kernel.h"
 

@@ -1,4 +1,4 @@
-/* tier_portable.c - the kernel for any processor: two doubles a vector, compiled for the baseline instruction set. */
+/* tier_portable.c - the kernel for any processor: two doubles per vector, compiled for the baseline instruction set. */
 #include "measures/kernel.h"
 
 #define VG_LANES 2

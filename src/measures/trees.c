@@ -105,7 +105,8 @@ vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t feature
             if (left < 0)
                 continue;
             int64_t right = whole_at(t->right, i * t->node_stride), feature = whole_at(t->feature, i * t->node_stride);
-            bool below = left > (int64_t)i && right > (int64_t)i; /* children come later: every walk ends */
+            bool below =
+                left > (int64_t)i && right > (int64_t)i; /* children come later, so every descent ends at a leaf */
             if (!below || (uint64_t)left >= t->nodes || (uint64_t)right >= t->nodes || feature < 0 ||
                 (uint64_t)feature >= features)
                 return vg_base__fail(

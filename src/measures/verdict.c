@@ -131,7 +131,7 @@ static void describe(vg_verdict *v, const vg_score_summary *s, unsigned long lon
 vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, unsigned long long correct,
                            unsigned long long labelled) {
     if (!out || !summary)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a verdict needs a summary to judge and a place for the result");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_verdict_judge: out and summary must not be NULL");
     if (out->struct_size != sizeof *out)
         return vg_base__fail(VG_ERR_ARGUMENT, "a verdict of size %zu, expected %zu: start from VG_VERDICT_INIT",
                              out->struct_size, sizeof *out);

@@ -52,15 +52,15 @@ vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_t
     };
 }
 
-/* --- arrays, saved and loaded by the same walk */
+/* --- arrays, saved and loaded by the same functions */
 
 /* Exactly one of the two is not NULL. Saving and loading visit the arrays in the same order. */
-typedef struct walk {
+typedef struct transfer {
     vg_writer *writer;
     vg_source *source;
     const char *path;
     float *work;
-} walk;
+} transfer;
 
 static size_t shape_of(const vg_param *p, size_t shape[4]) {
     if (p->kind == VG_PARAM_CONV) {
@@ -73,7 +73,7 @@ static size_t shape_of(const vg_param *p, size_t shape[4]) {
     return p->kind == VG_PARAM_LINEAR ? 2 : 1;
 }
 
-static vg_status read_array(walk *w, const char *name, size_t rank, const size_t *shape, float *values) {
+static vg_status read_array(transfer *w, const char *name, size_t rank, const size_t *shape, float *values) {
     size_t index;
     vg_array_info info;
     VG_TRY(vg_source__find(w->source, name, &index));
@@ -86,7 +86,7 @@ static vg_status read_array(walk *w, const char *name, size_t rank, const size_t
     return vg_source__read_f32(w->source, index, 0, shape[0], values);
 }
 
-static vg_status pass_block(walk *w, vg_model *model, vg_block *block, const char *prefix) {
+static vg_status pass_block(transfer *w, vg_model *model, vg_block *block, const char *prefix) {
     for (int i = 0; i < model->net->param_count; i++) {
         char name[NAME_ROOM];
         size_t shape[4], rank = shape_of(&model->params[i], shape);
@@ -102,7 +102,7 @@ static vg_status pass_block(walk *w, vg_model *model, vg_block *block, const cha
     return VG_OK;
 }
 
-static vg_status pass_statistics(walk *w, vg_model *model, vg_tensor *const *set, const char *prefix) {
+static vg_status pass_statistics(transfer *w, vg_model *model, vg_tensor *const *set, const char *prefix) {
     vg_backend *b = model->backend;
     for (int i = 0; i < model->net->norm_count; i++) {
         size_t c = set[i]->shape.c;
@@ -122,7 +122,7 @@ static vg_status pass_statistics(walk *w, vg_model *model, vg_tensor *const *set
     return VG_OK;
 }
 
-static vg_status pass_mask(walk *w, vg_learner *l) {
+static vg_status pass_mask(transfer *w, vg_learner *l) {
     const vg_network *net = l->model->net;
     size_t rows = net->heads * net->classes;
     size_t shape[2] = {rows, vg_param__count(&l->model->params[net->nodes[net->node_count - 1].w]) / rows};
@@ -135,7 +135,7 @@ static vg_status pass_mask(walk *w, vg_learner *l) {
     return vg_writer_array(w->writer, "heads.mask", VG_ELEMENT_U8, 2, shape, bytes);
 }
 
-static vg_status pass_anchor(walk *w, vg_learner *l) {
+static vg_status pass_anchor(transfer *w, vg_learner *l) {
     const vg_node *last = &l->model->net->nodes[l->model->net->node_count - 1];
     size_t ws[4], bs[4];
     size_t wr = shape_of(&l->model->params[last->w], ws), br = shape_of(&l->model->params[last->b], bs);
@@ -147,7 +147,7 @@ static vg_status pass_anchor(walk *w, vg_learner *l) {
     return vg_writer_array(w->writer, "heads.start/bias", VG_ELEMENT_F32, br, bs, l->anchor_bias);
 }
 
-static vg_status pass_all(walk *w, vg_learner *l, bool full) {
+static vg_status pass_all(transfer *w, vg_learner *l, bool full) {
     vg_model *model = l->model;
     size_t largest = 2 * 65536;
     const vg_model *models[2] = {model, l->prior};
@@ -279,7 +279,7 @@ static vg_status write_texts(vg_writer *writer, const texts *t) {
 
 vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state,
                               const char *const *class_names, bool full) {
-    walk w = {.path = path};
+    transfer w = {.path = path};
     texts t = {0};
     VG_TRY(vg_writer_open(&w.writer, path));
     vg_status status = make_texts(&t, l, recipe, state, class_names);
@@ -334,7 +334,7 @@ vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes) {
 }
 
 static vg_status read_gates(double *k, vg_source *source, const char *path, size_t classes) {
-    walk w = {.source = source, .path = path};
+    transfer w = {.source = source, .path = path};
     float *l;
     VG_TRY(vg_base__alloc(&l, classes, sizeof *l, "the gate"));
     vg_status status = read_array(&w, GATE, 1, &classes, l);
@@ -412,7 +412,7 @@ vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_stat
 }
 
 vg_status vg_checkpoint__load(const char *path, vg_learner *l, bool full) {
-    walk w = {.path = path};
+    transfer w = {.path = path};
     vg_train_state state;
     VG_TRY(vg_source__open(&w.source, path));
     vg_status status = state_read(&state, &l->model->has_refreshed, path, vg_source__metadata(w.source, "state"));

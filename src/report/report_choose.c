@@ -62,15 +62,15 @@ static int is_wrong(const vg_report *report, size_t sample) {
 
 /* Lists of notable cases, each in the order of interest. */
 enum { NOTABLE_LISTS = 3 };
-typedef struct walk {
+typedef struct notable_cursor {
     const vg_report *report;
     const size_t *order; /* by falling uncertainty */
     size_t next[NOTABLE_LISTS];
-} walk;
+} notable_cursor;
 
 /* The next sample of list `which`, n at its end. Lists: 0 most uncertain; 1 wrong, most certain first; 2 right, most
  * uncertain first. */
-static size_t walk_next(walk *w, int which) {
+static size_t next_notable(notable_cursor *w, int which) {
     size_t n = w->report->n;
     while (w->next[which] < n) {
         size_t rank = w->next[which]++;
@@ -85,12 +85,12 @@ static size_t walk_next(walk *w, int which) {
 /* Marks up to `room` samples, taking one from each list in turn. Where `only` is not NULL, only samples it marks. */
 static void mark_in_turn(uint8_t *marks, const uint8_t *only, size_t room, const vg_report *report,
                          const size_t *order) {
-    walk w = {.report = report, .order = order};
+    notable_cursor w = {.report = report, .order = order};
     int live = NOTABLE_LISTS;
     while (room > 0 && live > 0) {
         live = 0;
         for (int which = 0; which < NOTABLE_LISTS && room > 0; which++) {
-            size_t sample = walk_next(&w, which);
+            size_t sample = next_notable(&w, which);
             if (sample == report->n)
                 continue;
             live++;

@@ -151,7 +151,7 @@ static __global__ void members_kernel(float *out, const float *z, const float *p
 
 static __global__ void step_kernel(cuda_step *place, cuda_step value) { *place = value; }
 
-/* 28 to 30 bytes an element: gradient, parameter and moments read, the last three and the twin written. */
+/* 28 to 30 bytes per element: gradient, parameter and moments read, the last three and the twin written. */
 static __global__ void __launch_bounds__(THREADS)
     adam_kernel(const cuda_step *step, float4 *theta, const float4 *grad, const uint2 *half,
                 const unsigned char *narrow, float4 *m, float4 *v, uint2 *twin, size_t groups) {

@@ -1,6 +1,6 @@
 /* optimiser.cu - AdamW, clipped gradients, stochastic gradient descent and the running mean of the parameters: four
- * floats a thread, one pass over memory each. Formulas: vg_step in backend.h. The sums of the norm have a fixed order:
- * the grid is fixed, a block adds its threads as a tree, and one block adds the blocks in order. */
+ * floats per thread, one pass over memory each. Formulas: vg_step in backend.h. The sums of the norm have a fixed
+ * order: the grid is fixed, a block adds its threads as a tree, and one block adds the blocks in order. */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/optimiser.h"

@@ -1,7 +1,7 @@
 /* repeat.cu - row r of y = dropout(row (first + r) / repeat of x): one image becomes several stochastic passes.
  *
  * A block has part of one row, a thread some groups of eight elements of it. Rows of float32 in (c, h, w) order (PLAIN)
- * take one element a thread: they are rare and short. */
+ * take one element per thread: they are rare and short. */
 #include "backend/cuda/vec.cuh"
 
 enum { THREADS = 256, VECTORS = 4 };
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* args.vectors: elements a row. */
+/* args.vectors: elements per row. */
 template <int MASK>
 __global__ void __launch_bounds__(THREADS)
     repeat_plain(const __grid_constant__ cuda_repeat_args args, uint32_t blocks_a_row) {

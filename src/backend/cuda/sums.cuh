@@ -20,7 +20,7 @@ __device__ __forceinline__ place place_of(const cuda_shape &s) {
     return p;
 }
 
-/* Shared memory of a block that adds up S values a channel. */
+/* Shared memory of a block that adds up S values per channel. */
 template <int S> struct __align__(16) sum_space {
     union {
         float lanes[CUDA_SUM_THREADS * 8 * S]; /* [lane][S][block_groups * 8] */

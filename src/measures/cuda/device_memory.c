@@ -36,7 +36,7 @@ void vg_device__drop(device_memory *m) {
     m->bytes = 0;
 }
 
-/* --- places */
+/* --- output pointers and result fields */
 typedef enum field_shape { ONE, BY_GATE, BY_CLASS } field_shape;
 static const struct {
     size_t place, element;

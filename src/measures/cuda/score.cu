@@ -1,6 +1,6 @@
 /* score.cu - the scoring kernel: a block of threads takes some samples through all phases (score_phases.h) in shared
  * memory, so that predictions are read from device memory once. Variants: floats or doubles; where the arrays live;
- * members a step. */
+ * members per step. */
 #include <cuda_runtime.h>
 
 #include "measures/cuda/score_kernel.h"
@@ -61,7 +61,7 @@ static cudaError_t launch(const score_job *job, long long blocks, cudaStream_t s
         tiles = 0x7fffffff;
     cudaError_t error =
         cudaFuncSetAttribute(score<B, wide, where, fine>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (error == cudaSuccess && where == SCORE_SHARED) /* as many blocks a multiprocessor as fit */
+    if (error == cudaSuccess && where == SCORE_SHARED) /* as many blocks per multiprocessor as fit */
         error = cudaFuncSetAttribute(score<B, wide, where, fine>, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxShared);
     if (error != cudaSuccess)

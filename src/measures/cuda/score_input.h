@@ -24,7 +24,7 @@ SCORE_FN bool in_fours(const score_view *v, const int wide, const int shared) {
            job->stride_m % 4 == 0 && ((uintptr_t)job->in & 15) == 0;
 }
 
-/* The same as below, four floats at a time. */
+/* phase_load() for rows that can be read four floats at a time. */
 SCORE_FN void load_fours(const score_view *v, int tid) {
     const score_job *job = v->job;
     int C = job->c / 4, T = job->threads, pieces = job->list || !job->packed ? v->samples : 1,
@@ -97,7 +97,7 @@ SCORE_FN void phase_load(const score_view *v, int tid, const int wide, const int
         put(v->own, v->samples * job->m * job->row + i, 0.0, wide);
 }
 
-/* One thread a row: turns logits into probabilities and keeps the logarithm of their sum. */
+/* One thread per row: turns logits into probabilities and keeps the logarithm of their sum. */
 SCORE_FN void phase_softmax(const score_view *v, int tid) {
     const score_job *job = v->job;
     int C = job->c;

@@ -1,6 +1,6 @@
-/* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The forms and the choice
- * among them are those of template/js.h, js32_wide.h, js32.h and js64.h; here a thread walks over the members and keeps
- * all sums in registers.
+/* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The approximations and the
+ * choice among them are those of template/js.h, js32_wide.h, js32.h and js64.h; here a thread loops over the members
+ * and keeps all sums in registers.
  *
  * Deviations for the series come from pieces that are exact in float: with x_m = g p_m (1 + omega_m) and mean x = g (mu
  * + U), x_m/mean - 1 = ((p_m - mu) + (omega_m p_m - U)) / (mu + U). */
@@ -191,8 +191,8 @@ SCORE_FN int powers_own(double low) {
     return own;
 }
 
-/* Form for classes whose members lie near the mean except for some: deviations of b from its value at the mean, a few
- * nodes at a time. */
+/* For classes whose members lie near the mean except for some: deviations of b from its value at the mean, a few nodes
+ * at a time. */
 SCORE_FN double integral_narrow(const score_job *job, const score_column *x, float over, float start, int nodes,
                                 const int wide) {
     double value = 0.0, inverse = 1.0 / (double)x->members;

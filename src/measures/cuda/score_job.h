@@ -69,7 +69,7 @@ typedef struct score_job {
     double fine_weight[104];           /* the same in double, s^-1 included */
     bool need_logs, need_reverse, need_gated, need_gated_logs, need_gated_reverse, need_sets;
     /* how the work is laid out */
-    int samples, threads, split, block; /* S, threads of a block, F, members a step of the integral */
+    int samples, threads, split, block; /* S, threads of a block, F, members per step of the integral */
     int row;                            /* elements from member to member of p */
     int groups;                         /* K rounded up to whole groups */
     score_where place;

@@ -91,7 +91,7 @@ SCORE_FN void row_look(const score_view *v, int row, float *sum, float *least) {
     *least = small;
 }
 
-/* One thread a member: checks its row and computes the deviations of every gate. */
+/* One thread per member: checks its row and computes the deviations of every gate. */
 SCORE_FN void phase_members(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int padded = padded_members(job);
@@ -119,7 +119,7 @@ SCORE_FN void phase_members(const score_view *v, int tid, const int wide) {
         put(v->weight, (i / spare * padded + job->m) * (job->gated + 1) + i % spare, 0.0, wide);
 }
 
-/* One thread a member and gate: turns deviations into weights. */
+/* One thread per member and gate: turns deviations into weights. */
 SCORE_FN void phase_weights(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     for (int i = tid; i < v->samples * job->m * job->gated; i += job->threads) {

@@ -170,7 +170,7 @@ SCORE_FN void part_lead(const score_view *v, int s, int r, int from, int to) {
     part[5] = (double)g.second;
 }
 
-/* Parts of the sums over classes, and the leading classes of each: a thread a part and sum. */
+/* Parts of the sums over classes, and the leading classes of each: a thread per part and sum. */
 SCORE_FN void phase_class_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, each = job->gated + 3, items = v->samples * SCORE_PARTS * each;

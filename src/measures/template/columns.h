@@ -35,7 +35,7 @@ static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count
 typedef struct taking {
     /* largest |sum of a row - 1|, as bits, so that NaN is larger than any number; and the OR of all signs */
     vi worst, sign;
-    const float *ahead[VG_LANES]; /* addresses to prefetch, one a lane */
+    const float *ahead[VG_LANES]; /* addresses to prefetch, one per lane */
     bool fetch;
 } taking;
 

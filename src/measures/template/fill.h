@@ -1,7 +1,7 @@
 /* fill.h - from the input's element type and strides to the tile: p[m][c] in double (and log p from logits), or x[c][m]
  * in float; rows checked. */
 
-/* Transposes rows of floats or doubles, one a lane, to [element][lane]. */
+/* Transposes rows of floats or doubles, one per lane, to [element][lane]. */
 #define TRANSPOSE(NAME, TYPE, VECTOR)                                                                                  \
     INLINE void NAME(VECTOR *out, const TYPE *const *rows, size_t from, size_t count) {                                \
         for (size_t i = from; i < count; i++) {                                                                        \

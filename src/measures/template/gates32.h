@@ -154,8 +154,8 @@ static void gated_weights32(tile *t) {
     gate_groups(t, weights32_four, weights32_three, weights32_one);
 }
 
-/* gated() of entropy.h, two classes a vector: logarithms in float, because phi(U/mu) is of fourth order in the members'
- * spread. */
+/* gated() of entropy.h, two classes per vector: logarithms in float, because phi(U/mu) is of fourth order in the
+ * members' spread. */
 static measures gated32(tile *t, size_t k) {
     const vg_kernel_job *job = t->job;
     size_t C = t->C, first = k * C;

@@ -65,7 +65,7 @@ INLINE vl js_tight(const js_set *set, double rho) {
 
 /* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most
  * `most`. Each lane has its own number, so that a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0,
- * `steps` nodes an octave. */
+ * `steps` nodes per octave. */
 INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int fewest, int most) {
     vd span = reach * inverse_s0 * vd_reciprocal(vd_max(low, vd_set(1e-30)));
     vl octaves = ((vl)span >> 52) - 1023 + 1;

@@ -17,7 +17,8 @@
 /* Whether scaled32 and weights32 hold square roots, as js32_wide.h needs them. */
 INLINE bool js32_rooted(const tile *t) { return t->M > JS32_FEW; }
 
-/* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
+/* The class's members as floats, two per vector, as they are and divided by the largest; an odd one is paired with 0.
+ */
 static void js32_load(tile *t, size_t c, bool scaled) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;

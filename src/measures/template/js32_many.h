@@ -10,7 +10,7 @@ INLINE vf js32_fold(vf a, vf b) {
 #endif
 }
 
-typedef struct js32_plan { /* up to four sets of a class, two a vector */
+typedef struct js32_plan { /* up to four sets of a class, two per vector */
     size_t count;
     const vf *weights[4];
     vf mean[2];       /* over the largest member */

@@ -79,7 +79,7 @@ typedef struct P(panel) {
 /* Whether lanes are classes. It must depend on nothing but the shape, because the two layouts may round differently. */
 INLINE bool panel_across(size_t c) { return c >= PANEL_ACROSS; }
 
-/* A place for a x b things of a size; the pointer at `out` is set to it. */
+/* Reserves a x b objects of `size` bytes and sets the pointer at `out` to them. */
 INLINE bool carve_bytes(char *base, size_t *used, void *out, size_t a, size_t b, size_t size) {
     size_t count, bytes, end;
     if (!vg_base__mul(&count, a, b) || !vg_base__mul(&bytes, count, size) || !vg_base__add(&bytes, bytes, 63) ||

@@ -19,7 +19,7 @@ static bool P(carve_integral)(P(panel) * t, void *base, size_t *used) {
     return ok && vg_base__add(used, *used, bytes);
 }
 
-/* The members' weights at every gate, once a sample. */
+/* The members' weights at every gate, once per sample. */
 static VG_NOINLINE void P(integral_weights)(P(panel) * t) {
     tile *of = &t->integral;
     size_t M = t->M;

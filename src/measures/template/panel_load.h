@@ -202,7 +202,7 @@ static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
     }
 }
 
-/* Rows of reals, one a lane, to out[element][lane]. */
+/* Rows of reals, one per lane, to out[element][lane]. */
 static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 #if VG_PANEL_DOUBLE
     transpose_f64(out, rows, count);

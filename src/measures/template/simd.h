@@ -170,8 +170,7 @@ INLINE vf vf_pair(vf x, float second) {
         x[i] = second;
     return x;
 }
-/* x / count, correctly rounded, without the division unit where there is a fused multiply-add: `inverse` is 1 / count.
- */
+/* x / count, correctly rounded; with a fused multiply-add the division unit is not used. `inverse` is 1 / count. */
 INLINE vd vd_quotient(vd x, double count, double inverse) {
 #if defined(VG_TIER_IS_AVX512)
     __m512d q = _mm512_mul_pd((__m512d)x, _mm512_set1_pd(inverse));

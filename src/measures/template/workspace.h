@@ -24,8 +24,8 @@ typedef struct tile {
     vd *shift, *cross;            /* [K][C] means over members of omega p and of omega p log(p/mu) */
     vd *gmean;                    /* [K][C] mean gated distribution */
     vd *gmean64; /* [K][C] the same where cross terms weigh it; gmean, unless the double forms correct the float ones */
-    vd *columns; /* members of one class in the integral: [M + 4], or as floats two a vector */
-    /* floats, two members a vector, rows of `pairs` vectors */
+    vd *columns; /* members of one class in the integral: [M + 4], or as floats two per vector */
+    /* floats, two members per vector, rows of `pairs` vectors */
     size_t pairs; /* (M + 1) / 2 */
     /* rows of weights32 and of scaled32: pairs made even, 4 or 8 for few members; 0 after the last member */
     size_t vectors;
@@ -53,7 +53,7 @@ typedef struct tile {
     /* lanes that the double forms write (psi: the second result); all, except when they correct the float ones */
     vl write, write_psi;
     size_t first, count; /* the units in the lanes */
-    const char *ahead; /* the next tile's first sample, to be prefetched, or NULL */
+    const char *ahead;   /* the next tile's first sample, to be prefetched, or NULL */
     ptrdiff_t ahead_stride;
     size_t ahead_share;
     bool fused; /* float32 probabilities that need no conversion: the float forms of class32.h are used */

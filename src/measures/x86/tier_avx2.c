@@ -1,4 +1,4 @@
-/* tier_avx2.c - the kernel with AVX2 and FMA: four doubles a vector. */
+/* tier_avx2.c - the kernel with AVX2 and FMA: four doubles per vector. */
 #if defined(__x86_64__)
 #include "measures/kernel.h"
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-/* tier_avx512.c - the kernel with AVX-512 (F, DQ, VL, BW): eight doubles a vector. */
+/* tier_avx512.c - the kernel with AVX-512 (F, DQ, VL, BW): eight doubles per vector. */
 #if defined(__x86_64__)
 #include "measures/kernel.h"
 #include <immintrin.h>

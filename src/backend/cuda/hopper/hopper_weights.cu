@@ -95,7 +95,7 @@ __device__ static inline int pixels_of(const hopper_weights &work, const line &l
 /* Loads one step's boxes of the pixels `i`. */
 __device__ static inline void copy_step(const hopper_weights &work, const block &b, uint32_t x, uint32_t dy,
                                         uint32_t full, int i) {
-    int width = work.width, shift = width == 32 ? 3 : 1; /* steps an image: 8, 2; or two images a step */
+    int width = work.width, shift = width == 32 ? 3 : 1; /* steps per image: 8, 2; or two images per step */
     int image = width == 8 ? 2 * i : i >> shift, y = width == 8 ? 0 : (i & ((1 << shift) - 1)) * (HOPPER_CHUNK / width);
     uint32_t x_bytes = box_rows(width) * 128;
     barrier_expect(full, DY_BYTES + (b.kind == 2 ? x_bytes / 2 : x_bytes));
