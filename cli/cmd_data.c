@@ -106,7 +106,7 @@ const command command_data = {
     .details =
         "A set is looked for in --data, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data that\n"
         "came with the program, ./data and /usr/share/datasets, in a folder of its name. Files are compared with\n"
-        "their published checksums. NAME is one that list shows, or path:FILE_OR_FOLDER for one's own images:\n"
+        "their published checksums. NAME is one that list shows, or path:FILE_OR_FOLDER for your own images:\n"
         ".npz, IDX, CIFAR .bin, SVHN .mat, folders of JPEG, PNG or WebP files, or a CSV or TSV that names such files\n"
         "(docs/data.md).",
     .example = "vargate data fetch mnist --from ~/Downloads",

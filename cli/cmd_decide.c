@@ -41,7 +41,7 @@ static const option_entry own_entries[] = {
     OPTION_FORCE_SWITCH(PLACE(how.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
-     "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits) a line, write a decision a line", 0, 0},
+     "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits), one per line; write one decision per line", 0, 0},
     {"strict", 0, OPTION_FLAG, PLACE(strict), NULL, NULL, "with --stdin-jsonl: stop at the first bad line", 0, 0},
 };
 

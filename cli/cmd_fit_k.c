@@ -42,14 +42,14 @@ static int print_table(const char *path, const vg_k_fit *f) {
         high = fmax(high, f->k[c]);
     }
     heading_print(path, f->samples, f->members, f->classes, false, "");
-    table_begin(&table, "|plain mean|one k|held out|k a class|held out");
+    table_begin(&table, "|plain mean|one k|held out|k per class|held out");
     figure_row(&table, "NLL", f, offsetof(vg_k_figures, nll));
     figure_row(&table, "ECE", f, offsetof(vg_k_figures, ece));
     figure_row(&table, "accuracy", f, offsetof(vg_k_figures, accuracy));
     table_print(&table);
     printf("\nOne k          %.4g (%u iterations, largest derivative %.1e)\n", f->k_one, f->one.iterations,
            f->one.gradient);
-    printf("k a class      from %.4g to %.4g (%u iterations, largest derivative %.1e)\n", low, high,
+    printf("k per class    from %.4g to %.4g (%u iterations, largest derivative %.1e)\n", low, high,
            f->by_class.iterations, f->by_class.gradient);
     printf("\n%s\n", f->text);
     return CLI_OK;
@@ -80,7 +80,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static const char *const without[] = {"k",      "class-k",     "measures", "multilabel", "multilabel-form",
                                           "preset", "pairs",       "sigma",    "log-base",   "normalise",
-                                          "id",     "renormalise", "ignore", NULL};
+                                          "id",     "renormalise", "ignore",   NULL};
     fit_k_values own = {.fit = VG_FIT_K_OPTIONS_INIT, .file = VG_FIT_K_FILE_OPTIONS_INIT};
     option_files files;
     option_group groups[] = {OPTION_GROUP("Fit", own_entries, &own),

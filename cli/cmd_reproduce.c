@@ -105,8 +105,7 @@ const command command_reproduce = {
     "[options]",
     "Runs the paper's recipes (MNIST, SVHN, CIFAR-10, CIFAR-100, each by Monte-Carlo dropout and as a last-layer\n"
     "ensemble), skips what is done and continues what was stopped. 'vargate data list' shows which data sets are\n"
-    "here. A GPU is advised: on an NVIDIA H200 MNIST takes half a minute, SVHN 9 minutes a run, CIFAR-10 14, CIFAR-100 "
-    "19.",
+    "here. A GPU is advised (speeds: docs/gpu.md): CIFAR-100 takes 350 epochs of 45,000 images for each ensemble.",
     "vargate reproduce --only mnist --device cuda",
     reproduce,
 };

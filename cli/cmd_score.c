@@ -25,7 +25,7 @@ static const option_entry own_entries[] = {
 typedef struct score_work {
     const score_values *own;
     score_request request;
-    text_table table; /* several files on the terminal: one row a file */
+    text_table table; /* several files on the terminal: one row per file */
     size_t done;
     bool several, list; /* more than one file; JSON as a list */
 } score_work;

@@ -120,7 +120,7 @@ typedef struct vg_temperature_fit {
 /* What the temperatures do to the validation data. */
 typedef struct vg_calibration_metrics {
     double nll, ece;               /* of the mean distribution over members */
-    double member_nll, member_ece; /* means over members of each one's own */
+    double member_nll, member_ece; /* means over members of each member's own NLL and ECE */
     /* of the mean distribution (a temperature a member can move it); of each member */
     double accuracy, member_accuracy;
 } vg_calibration_metrics;

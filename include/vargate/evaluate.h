@@ -55,7 +55,7 @@ typedef struct vg_tally_options {
     size_t bins;           /* of ECE, MCE, adaptive and classwise ECE and the reliability diagram; 1 .. 10,000 */
     double floor;          /* NLL takes log(max(p, floor)) */
     int confusion;         /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
-    int bootstrap;         /* 1: also keep what resampling needs: 16 bytes a row */
+    int bootstrap;         /* 1: also keep what resampling needs: 16 bytes per row */
     size_t expected;       /* samples expected, 0 unknown: only saves copying */
     const double *class_k; /* classes: a k for every class of the rule, as in vg_score_options; NULL: 1. Copied */
 } vg_tally_options;
@@ -365,7 +365,8 @@ typedef enum vg_multiplicity {
     VG_MULTIPLICITY_NONE = 3 /* each bound holds alone; the choice among them is not accounted for */
 } vg_multiplicity;
 
-/* The bound a result rests on: 0/1 losses with one row a sample have the first, others the smaller of the last two. */
+/* The bound a result rests on: 0/1 losses with one row per sample have the first, others the smaller of the last two.
+ */
 typedef enum vg_bound { VG_BOUND_CLOPPER_PEARSON = 0, VG_BOUND_HOEFFDING_BENTKUS = 1, VG_BOUND_BETTING = 2 } vg_bound;
 
 /* Where the thresholds that were tried come from. */
@@ -410,16 +411,16 @@ typedef struct vg_selection {
     size_t rows, kept, errors; /* on the validation rows that are tested; errors: among the kept */
     double coverage;           /* kept / rows */
     double risk; /* mean over the samples that keep a row of the share of errors among the rows they keep: errors / kept
-                    with one row a sample. NaN if none */
+                    with one row per sample. NaN if none */
     double risk_bound; /* upper bound of the risk at level `level` */
     double level;      /* 1 - confidence of this one bound, its share of 1 - options.confidence */
     size_t grid_count; /* grid points, of the chosen candidate; 0 where none were (coverage target without a grid) */
     size_t starts;     /* of the sequence; 0 with another method */
     vg_multiplicity multiplicity; /* the method used, never AUTO */
-    size_t samples, answered;     /* tested samples, and those that keep a row: with one row a sample, rows and kept */
-    size_t set_aside;             /* samples that placed the thresholds and are not tested */
-    size_t tested;                /* hypotheses tested, over all candidates */
-    size_t candidates;            /* among which 1 - confidence was shared */
+    size_t samples, answered; /* tested samples, and those that keep a row: with one row per sample, rows and kept */
+    size_t set_aside;         /* samples that placed the thresholds and are not tested */
+    size_t tested;            /* hypotheses tested, over all candidates */
+    size_t candidates;        /* among which 1 - confidence was shared */
     vg_grid_source source;
     vg_bound bound;
     double target_risk, confidence; /* as asked for; 0 with a coverage target */

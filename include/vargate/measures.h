@@ -7,9 +7,9 @@
  *     vg_scores out = {.tu = tu, .gmu = gmu, .gtu = gtu};        // only what has a place is computed
  *     if (vg_score(&out, NULL, &p, &options) != VG_OK) puts(vg_error_message());
  *
- * Multiclass results have one value a sample; gated ones K values a sample, k fastest: gtu[n * K + k]. In multilabel
- * mode every label is a two-outcome problem of its own, and each result has C values a sample:
- * tu[n * C + c], gtu[(n * C + c) * K + k]. */
+ * Multiclass results have one value per sample; gated ones K values per sample, k fastest: gtu[n * K + k]. In
+ * multilabel mode every label is a two-outcome problem of its own, and each result has C values per sample: tu[n * C +
+ * c], gtu[(n * C + c) * K + k]. */
 #ifndef VARGATE_MEASURES_H
 #define VARGATE_MEASURES_H
 
@@ -74,7 +74,8 @@ typedef struct vg_sites {
     size_t run;           /* sites that lie at one stride, before an outer axis advances: the longest block */
     ptrdiff_t stride_run; /* that stride */
 } vg_sites;
-#define VG_SITES_INIT {sizeof(vg_sites), NULL, VG_ELEMENT_F32, 0, 0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 0, 0}
+#define VG_SITES_INIT                                                                                                  \
+    { sizeof(vg_sites), NULL, VG_ELEMENT_F32, 0, 0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 0, 0 }
 
 /* A view of an array whose `rank` axes are named by `axes`, each by one letter. C is there; M is not where there is one
  * member, N where there is one image. strides are in elements, any sign; NULL: C order. The array is borrowed.
@@ -159,31 +160,11 @@ typedef struct vg_score_options {
 #define VG_CLASS_K_MOST 1e6
 
 #define VG_SCORE_OPTIONS_INIT                                                                                          \
-    {sizeof(vg_score_options),                                                                                         \
-     VG_TASK_MULTICLASS,                                                                                               \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     VG_PAIRS_ALL,                                                                                                     \
-     VG_SIGMA_POPULATION,                                                                                              \
-     VG_SIGMA_POPULATION,                                                                                              \
-     VG_LOG_E,                                                                                                         \
-     0,                                                                                                                \
-     VG_FLOOR_MAX,                                                                                                     \
-     1e-12,                                                                                                            \
-     VG_GATE_EPS_OUTSIDE,                                                                                              \
-     VG_MARGIN_EPS_ONCE,                                                                                               \
-     1e-8,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     sizeof(vg_scores),                                                                                                \
-     VG_SCORE_ON_CPU,                                                                                                  \
-     NULL,                                                                                                             \
-     0}
+    {                                                                                                                  \
+        sizeof(vg_score_options), VG_TASK_MULTICLASS, 0, 0, VG_PAIRS_ALL, VG_SIGMA_POPULATION, VG_SIGMA_POPULATION,    \
+            VG_LOG_E, 0, VG_FLOOR_MAX, 1e-12, VG_GATE_EPS_OUTSIDE, VG_MARGIN_EPS_ONCE, 1e-8, NULL, 0, NULL, 0, 0,      \
+            NULL, NULL, sizeof(vg_scores), VG_SCORE_ON_CPU, NULL, 0                                                    \
+    }
 
 /* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads, progress
  * and device alone. */
@@ -224,7 +205,7 @@ typedef struct vg_measure_info {
     const char *name;    /* "gtu": in files, options and JSON; a listing adds "@" and the gate setting */
     const char *symbol;  /* "GTU": in text and plots */
     const char *meaning; /* one line without a full stop */
-    int gated;           /* 1: K values a row, one for each gate setting; 0: one */
+    int gated;           /* 1: K values per row, one for each gate setting; 0: one */
     int certainty;       /* 1: larger is more certain (snr); 0: larger is less certain */
     size_t offset;       /* of its pointer in vg_scores, in bytes */
 } vg_measure_info;
@@ -276,7 +257,8 @@ typedef struct vg_scorer_feed_options {
     /* The cudaStream_t whose queued work writes a block in device memory; NULL: the default stream. Borrowed. */
     void *stream;
 } vg_scorer_feed_options;
-#define VG_SCORER_FEED_OPTIONS_INIT {sizeof(vg_scorer_feed_options), VG_MEMORY_HOST, VG_MEMORY_HOST, NULL}
+#define VG_SCORER_FEED_OPTIONS_INIT                                                                                    \
+    { sizeof(vg_scorer_feed_options), VG_MEMORY_HOST, VG_MEMORY_HOST, NULL }
 
 /* Scores one block into `out` (places for this block only); the results are complete when it returns. Error messages
  * count samples from the first block's first. options NULL: everything lies in host memory. Blocks in device memory are
@@ -334,7 +316,8 @@ typedef struct vg_verdict {
     double chance;              /* 1 / outcomes */
     char text[VG_VERDICT_TEXT]; /* a sentence with these numbers; begins with a word and a colon */
 } vg_verdict;
-#define VG_VERDICT_INIT {sizeof(vg_verdict), VG_VERDICT_UNKNOWN, "unknown", 0, 0, 0, 0, 0, 0, 0, ""}
+#define VG_VERDICT_INIT                                                                                                \
+    { sizeof(vg_verdict), VG_VERDICT_UNKNOWN, "unknown", 0, 0, 0, 0, 0, 0, 0, "" }
 
 /* Judges a summary. `correct` of `labelled` units are right by their label; labelled = 0: there are no labels. */
 VG_API vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, unsigned long long correct,
@@ -360,14 +343,14 @@ VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *sta
  * value[node * value_stride]. Any other sends a sample to the left if x[feature] <= threshold; a NaN goes left where
  * `missing` (NULL: nowhere) is not 0. */
 typedef struct vg_tree {
-    const void *left, *right, *feature; /* int64 a node */
-    const void *threshold;              /* double a node */
-    const void *missing;                /* uint8 a node, or NULL */
+    const void *left, *right, *feature; /* int64, one per node */
+    const void *threshold;              /* double, one per node */
+    const void *missing;                /* uint8, one per node, or NULL */
     size_t node_stride, nodes;
     const double *value;
     size_t value_stride; /* in doubles */
 } vg_tree;
-/* Fails if a walk down a tree could leave it, never end, or read a feature that is not there. */
+/* Fails if the descent of a tree could leave it, never end, or read a feature that is not there. */
 VG_API vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t features);
 /* The node at which each sample x[n][features] ends in each tree, leaves[m][n], for trees that have passed the check.
  * The calling thread does all the work; calls on different samples may run at once. */

@@ -90,7 +90,7 @@ typedef struct vg_recipe {
     int class_balance; /* class_weights: 0 none, 1 balanced, 2 the list */
     double class_weights[VG_RECIPE_WEIGHTS];
     size_t class_weight_count;
-    int sampling; /* 0 shuffle: every image once an epoch; 1 balanced: drawn with replacement, classes equally often */
+    int sampling; /* 0 shuffle: every image once per epoch; 1 balanced: drawn with replacement, classes equally often */
     int bfloat16; /* compute: 0 float32, 1 bfloat16, 2 tf32 (float32 with the products' operands rounded, on GPUs) */
     uint64_t seed;
     uint64_t split_seed; /* of the validation split alone, so that runs of other seeds hold out the same images */
@@ -215,27 +215,10 @@ typedef struct vg_train_options {
     struct vg_train_device *shared; /* internal: a device that several trainings use; NULL: one of its own */
 } vg_train_options;
 #define VG_TRAIN_OPTIONS_INIT                                                                                          \
-    {sizeof(vg_train_options),                                                                                         \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     {0},                                                                                                              \
-     {0},                                                                                                              \
-     {NULL, 0, 0, NULL, NULL},                                                                                         \
-     {NULL, 0, 0, NULL, NULL},                                                                                         \
-     {NULL, NULL, 0, NULL, 0, NULL},                                                                                   \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     NULL}
+    {                                                                                                                  \
+        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},              \
+            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL, NULL, 0, NULL                  \
+    }
 
 typedef struct vg_train_result {
     vg_epoch_metrics last, best; /* best: highest validation accuracy, then lowest loss */
@@ -268,7 +251,8 @@ typedef struct vg_predictor_options {
     int compute;          /* 0 float32, 1 bfloat16, 2 tf32, -1: the recipe's */
     size_t rows;          /* (image, pass) rows computed at once; 0: 128, on a GPU 640 */
 } vg_predictor_options;
-#define VG_PREDICTOR_OPTIONS_INIT {sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0}
+#define VG_PREDICTOR_OPTIONS_INIT                                                                                      \
+    { sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0 }
 
 /* What a predictor gives. Pointers are borrowed from it and live until vg_predictor_free. */
 typedef struct vg_predictor_info {
@@ -283,7 +267,7 @@ typedef struct vg_predictor_info {
     const double *class_k;          /* `classes`: the k of the gate that was trained (loss gated); NULL: none */
 } vg_predictor_info;
 #define VG_PREDICTOR_INFO_INIT                                                                                         \
-    {sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL, NULL}
+    { sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL, NULL }
 
 /* A network opened for prediction. One caller at a time; different predictors may run at once. */
 typedef struct vg_predictor vg_predictor;

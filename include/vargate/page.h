@@ -25,7 +25,7 @@ typedef struct vg_page_options {
     size_t ood_count;
     const char *title;  /* heading; NULL: the recipe's name, or the file's */
     const char *images; /* the samples' images: a data set's name or file; NULL: the run's, where they can be had */
-    const char *class_names; /* names separated by commas, or a file with one a line; NULL: the file's */
+    const char *class_names; /* names separated by commas, or a file with one per line; NULL: the file's */
     const char *metrics;     /* metrics.jsonl of the training; NULL: the run's */
     const char *data;        /* folder searched first for data sets */
     int force;               /* replace an existing page even if vargate did not write it */

@@ -139,9 +139,9 @@ typedef struct vg_input_options {
     const char *labels_key;            /* their array, column or field; NULL: by the usual names */
     int labels_from;                   /* the number that labels have for the first class, 0 or 1 */
     const char
-        *temperature; /* logits are divided by it: a number, numbers separated by commas with one per member, or a
+        *temperature;    /* logits are divided by it: a number, numbers separated by commas with one per member, or a
                                 file of temperatures; NULL: none */
-    vg_field_set fields;     /* what to compute; 0: everything */
+    vg_field_set fields; /* what to compute; 0: everything */
     const vg_score_options *scoring; /* conventions, gate settings, task, threads, device; NULL: the defaults. Its
                                         logits and temperature are not read: the fields above decide */
     const char *separator, *decimal; /* of a table, see vg_prediction_options; NULL: recognised */
@@ -172,7 +172,8 @@ typedef struct vg_score_file_options {
     const char *maps;
     size_t pictures;
 } vg_score_file_options;
-#define VG_SCORE_FILE_OPTIONS_INIT {sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT, NULL, 20}
+#define VG_SCORE_FILE_OPTIONS_INIT                                                                                     \
+    { sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT, NULL, 20 }
 
 /* Over the samples; quantiles as NumPy's: linear between neighbours. NaN when any value is NaN. */
 typedef struct vg_column_stats {
@@ -267,7 +268,7 @@ typedef struct vg_figure {
     int percent;       /* a share that is best shown as a percentage */
 } vg_figure;
 
-/* One row a measure, one column a figure. */
+/* One row per measure, one column per figure. */
 typedef struct vg_figure_table {
     size_t rows, columns;
     const char *const *names;  /* rows */
@@ -328,8 +329,8 @@ VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
 
 /* Writes every figure of `count` evaluations, beside and renamed: .json (a document; with `list`, or of several, a
- * list of them) or .csv (one row a file and measure); "-": JSON on standard output. An existing file is replaced: call
- * vg_target_check before. */
+ * list of them) or .csv (one row per file and measure); "-": JSON on standard output. An existing file is replaced:
+ * call vg_target_check before. */
 VG_API vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, int list,
                                             const char *path);
 
@@ -350,7 +351,7 @@ typedef struct vg_ood_set {
     const char *name; /* the file's name without folder and ending, made unique */
     const char *file;
     size_t n;
-    const vg_ood_row *rows;       /* one a measure */
+    const vg_ood_row *rows;       /* one per measure */
     const vg_figure_table *table; /* the same as a table; its last column, the detection error, has no interval */
 } vg_ood_set;
 

@@ -223,7 +223,7 @@ def save_maps(
 
     Parameters
     ----------
-    p : path, array_like or list of arrays, one a member
+    p : path, array_like or list of arrays, one per member
         Predictions of images or volumes, as in `score`.
     folder : path
         Made where it is missing; it holds `NAME.npy`, `NAME-IMAGE.png`, ``images.csv``, ``maps.html``, ``maps.json``.

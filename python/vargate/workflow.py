@@ -444,7 +444,7 @@ def report(
     ----------
     source : path, Scores or array_like (N, M, C)
         The folder of a run, a file of predictions or of scores, or either in memory; of images also a list of arrays,
-        one a member.
+        one per member.
     out : path, optional
         Folder for ``report.html``; ``RUN/report`` of a run, otherwise a new temporary folder by default.
     labels : array_like of int or path, optional

@@ -152,7 +152,7 @@ vg_dataset_info vg_dataset__info(const vg_dataset *set) {
 
 vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set) {
     if (!out || !set)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_describe: out or set is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_describe: out and set must not be NULL");
     vg_dataset_info info = vg_dataset__info(set);
     return vg_base__give_result(out, &info, sizeof info, "vg_dataset_info");
 }

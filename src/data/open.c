@@ -43,7 +43,7 @@ static vg_status locate(vg_data_found *found, size_t *count, bool *verified, con
         if (f->state == VG_DATA_MISSING)
             return missing(entry, &entry->files[i], folder);
         if (f->state == VG_DATA_WRONG)
-            return vg_base__fail(VG_ERR_DATA, "%s: %s (not the published %s; 'path:FOLDER' reads files of one's own)",
+            return vg_base__fail(VG_ERR_DATA, "%s: %s (not the published %s; 'path:FOLDER' reads your own files)",
                                  f->path, f->problem, entry->title);
         *verified = *verified && f->state == VG_DATA_GOOD;
         ++*count;
@@ -110,7 +110,7 @@ static vg_status open_part(vg_dataset **out, const char *name, vg_part part, con
     const char *nearest = NULL;
     const vg_data_entry *entry = vg_data_find(name, &nearest);
     if (!entry)
-        return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s (one's own: path:FILE_OR_FOLDER)", name,
+        return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s (your own: path:FILE_OR_FOLDER)", name,
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     if (o->folder && !vg_data__is_folder(o->folder))
         return vg_base__fail(VG_ERR_IO, "%s: no such folder", o->folder);

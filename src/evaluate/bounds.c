@@ -87,7 +87,7 @@ double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, 
 
 vg_status vg_bounds__mean_upper(double *bound, const double *losses, size_t n, double confidence) {
     if (!bound || (n > 0 && !losses))
-        return vg_base__fail(VG_ERR_ARGUMENT, "bounded mean: result or losses are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "bounded mean: bound and losses must not be NULL");
     if (!(confidence > 0 && confidence < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "bounded mean: confidence %g, expected above 0 and below 1", confidence);
     for (size_t i = 0; i < n; i++)

@@ -101,7 +101,7 @@ static unsigned stored(unsigned which) {
 vg_status vg_columns__new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which) {
     static const double default_k[] = {1, 2, 3};
     if (!out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "columns: the place for the result is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "columns: out must not be NULL");
     *out = NULL;
     unsigned unknown = which & ~(unsigned)(VG_COLUMNS_ALL | VG_COLUMNS_BASELINES | VG_COLUMNS_PLANES | VG_COLUMNS_LEAN);
     if (unknown)

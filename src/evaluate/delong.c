@@ -121,7 +121,7 @@ void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs
 static vg_status check(const void *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
                        const vg_auroc_options *o) {
     if (!out || !measure || !measure->values || !positive)
-        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: the place for the result, a measure or the marks are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: out, measures, their values and positive must not be NULL");
     if (rows < 1 || rows > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "auroc: %zu rows, expected 1 to %u", rows, UINT32_MAX);
     if (o->rows_per_sample < 1 || rows % o->rows_per_sample != 0)

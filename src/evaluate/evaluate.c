@@ -10,7 +10,7 @@
 static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tally, const vg_rank_column *columns,
                                size_t count) {
     if (!tally)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally or measures are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally and measures must not be NULL");
     if (tally->n == 0)
         return vg_base__fail(VG_ERR_DATA, "evaluate: no samples");
     for (size_t i = 0; i < count; i++)
@@ -331,10 +331,10 @@ vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measu
                       const vg_evaluate_options *options) {
     vg_rank_column *columns;
     if (!out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_evaluate: out must not be NULL");
     *out = NULL;
     if (measure_count > 0 && !measures)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally or measures are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally and measures must not be NULL");
     VG_TRY(vg_base__zalloc(&columns, measure_count, sizeof *columns, "measures"));
     for (size_t i = 0; i < measure_count; i++)
         columns[i].measure = measures[i];
@@ -347,7 +347,7 @@ vg_status vg_evaluate__columns(vg_evaluation **out, const vg_tally *tally, const
                                const vg_evaluate_options *options) {
     vg_rank_column *list;
     if (!out || !columns)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result or the columns are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: out and columns must not be NULL");
     *out = NULL;
     size_t count = vg_evaluate__columns_list(NULL, columns);
     VG_TRY(vg_base__alloc(&list, count, sizeof *list, "measures"));

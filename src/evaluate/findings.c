@@ -167,7 +167,7 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
     name_p(p, chance);
     if (r->abstained == 0 || r->kept == 0) {
         set(out, "abstaining", r->kept == 0 ? "keeps-nothing" : "keeps-all", "");
-        snprintf(out->text, sizeof out->text, "Abstaining: the rule %s at every k of these, so that it buys nothing.",
+        snprintf(out->text, sizeof out->text, "Abstaining: the rule %s at every k of these, so that nothing is gained.",
                  r->kept == 0 ? "keeps nothing" : "abstains on nothing");
     } else if (!rows_are_independent(e)) {
         set(out, "abstaining", "untested", r->name);

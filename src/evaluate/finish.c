@@ -12,7 +12,8 @@ static vg_status check(const vg_evaluation *e) {
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: NULL, or struct_size is below %zu",
                              offsetof(vg_evaluation, miou));
     if (!e->reliability || e->bins < 1 || (e->measure_count > 0 && !e->measures) || (e->rule_count > 0 && !e->rule))
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: bins, measures or rows of the rule are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "evaluation: reliability, measures and rule must not be NULL, and bins at least 1");
     if (e->resamples > 0 && !(e->confidence > 0 && e->confidence < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: confidence %g, expected above 0 and below 1", e->confidence);
     return VG_OK;

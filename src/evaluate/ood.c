@@ -200,7 +200,7 @@ static vg_status check(const vg_ood_row *out, const vg_measure *id, size_t id_ro
                        size_t ood_rows, size_t count, const vg_ood_options *o) {
     size_t total;
     if (count > 0 && (!out || !id || !ood))
-        return vg_base__fail(VG_ERR_ARGUMENT, "ood: out, id or ood are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "ood: out, id and ood must not be NULL");
     if (!vg_base__add(&total, id_rows, ood_rows) || total > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "ood: %zu ID and %zu OOD samples, at most %u together", id_rows, ood_rows,
                              UINT32_MAX);

@@ -17,7 +17,7 @@ static vg_status label_ratios(double *ratio, const double *mean, const double *s
 vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
                           const int32_t *second, size_t n, size_t classes) {
     if (n > 0 && (!ratio || !mean || !std))
-        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: ratio, mean or std are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_margin_ratio: ratio, mean and std must not be NULL");
     if (classes < 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: 0 classes, expected at least 1");
     if ((pred != NULL) != (second != NULL) || (pred && classes == 1))
@@ -92,7 +92,7 @@ static void count_given_rows(vg_rule_row *row, const vg_rule_rows *in) {
 
 vg_status vg_rule__evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *in) {
     if (!rule || !k || !in || (in->rows > 0 && (!in->ratio || !in->errors)))
-        return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio or errors are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio and errors must not be NULL");
     VG_TRY(vg_evaluate__check_k(k, k_count));
     VG_TRY(check_rows(in->ratio, in->labels, in->predictions, in->rows, in->classes));
     for (size_t j = 0; j < k_count; j++) {

@@ -363,7 +363,7 @@ enum { FIRST_SELECTION = offsetof(vg_selection, samples) }; /* the size of the s
 static vg_status read_options(vg_select_options *o, const vg_select_options *given) {
     static const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
     if (!given)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: options are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: options must not be NULL");
     VG_TRY(vg_base__take_options(o, given, &defaults, sizeof *o, "vg_select_options"));
     if ((o->target_risk != 0) == (o->target_coverage != 0))
         return vg_base__fail(VG_ERR_ARGUMENT,
@@ -383,7 +383,7 @@ static vg_status read_options(vg_select_options *o, const vg_select_options *giv
 
 static vg_status check_candidate(const vg_candidate *c, size_t rows) {
     if (!c->measure.values || !c->errors)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: values or errors are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: values and errors of a candidate must not be NULL");
     if (rows == 0)
         return vg_base__fail(VG_ERR_DATA, "select: no validation rows");
     return VG_OK;
@@ -391,7 +391,7 @@ static vg_status check_candidate(const vg_candidate *c, size_t rows) {
 
 static vg_status check_result(const vg_selection *out) {
     if (!out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: the result is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: out must not be NULL");
     if (out->struct_size < FIRST_SELECTION || out->struct_size > sizeof *out)
         return vg_base__fail(VG_ERR_ARGUMENT, "select: a result of size %zu, expected %zu to %zu", out->struct_size,
                              (size_t)FIRST_SELECTION, sizeof *out);
@@ -489,7 +489,7 @@ static vg_status select_one(vg_selection *out, vg_candidate *one, size_t rows, c
 vg_status vg_select_threshold(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                               const vg_select_options *options) {
     if (!measure)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: the measure is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_select_threshold: measure must not be NULL");
     vg_candidate one = {.measure = *measure, .errors = errors};
     return select_one(out, &one, rows, options);
 }
@@ -506,7 +506,7 @@ vg_status vg_select__k_targets(vg_selection *out, const double *targets, size_t 
     vg_select_options asked, o = defaults;
     vg_candidate one = {.measure = {"margin ratio", ratio, 1, 1}, .rule = 1, .errors = errors};
     if (!options || !targets || !out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: result, targets or options are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: out, targets and options must not be NULL");
     VG_TRY(vg_base__take_options(&asked, options, &defaults, sizeof asked, "vg_select_options"));
     for (size_t i = 0; i < count; i++) {
         asked.target_risk = targets[i];

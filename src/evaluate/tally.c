@@ -48,7 +48,7 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
     vg_tally_options taken;
     const vg_tally_options *o = &taken;
     if (!out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "tally: the place for the result is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_new: out must not be NULL");
     *out = NULL;
     VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_tally_options"));
     bool multilabel = o->task != VG_TASK_MULTICLASS;
@@ -305,7 +305,7 @@ static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool
 
 static vg_status tally_feed_alone(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
     if (n > 0 && (!mean || !labels))
-        return vg_base__fail(VG_ERR_ARGUMENT, "tally: tally, mean or labels are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_feed: tally, mean and labels must not be NULL");
     if (n == 0)
         return VG_OK;
     if (t->n > 0 && t->has_ratio != (std != NULL))
@@ -334,7 +334,7 @@ static vg_status tally_feed_alone(vg_tally *t, const double *mean, const double 
 vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
     vg_status status;
     if (!t)
-        return vg_base__fail(VG_ERR_ARGUMENT, "tally: tally, mean or labels are NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_feed: tally, mean and labels must not be NULL");
     VG_ALONE(status, &t->busy, "the tally", tally_feed_alone(t, mean, std, labels, n));
     return status;
 }
@@ -345,7 +345,7 @@ vg_tally_info vg_tally__info(const vg_tally *t) {
 
 vg_status vg_tally_describe(vg_tally_info *out, const vg_tally *tally) {
     if (!out || !tally)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_describe: out or tally is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_describe: out and tally must not be NULL");
     vg_tally_info info = vg_tally__info(tally);
     return vg_base__give_result(out, &info, sizeof info, "vg_tally_info");
 }

@@ -126,7 +126,7 @@ vg_predictor_info vg_predictor__info(const vg_predictor *p) {
 
 vg_status vg_predictor_describe(vg_predictor_info *out, const vg_predictor *predictor) {
     if (!out || !predictor)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_predictor_describe: out or predictor is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_predictor_describe: out and predictor must not be NULL");
     vg_predictor_info info = vg_predictor__info(predictor);
     return vg_base__give_result(out, &info, sizeof info, "vg_predictor_info");
 }

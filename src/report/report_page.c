@@ -315,7 +315,7 @@ static vg_status emit_page(page *p) {
 vg_status vg_report__take(vg_report *out, const vg_report *given) {
     static const vg_report defaults = VG_REPORT_INIT;
     if (!given)
-        return vg_base__fail(VG_ERR_ARGUMENT, "the report is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "the report must not be NULL");
     return vg_base__take_options(out, given, &defaults, sizeof *out, "vg_report");
 }
 

@@ -228,7 +228,7 @@ static vg_status add_stored(vg_compare_rows *rows, const json_t *document, const
     row->shown.c = count_of(document, "c");
     row->multilabel = json_is_true(json_object_get(document, "multilabel"));
     if (row->shown.n == 0 || row->shown.c == 0 || isnan(number_of(document, "accuracy")))
-        return vg_base__fail(VG_ERR_DATA, "%s: no evaluation is in it ('vargate evaluate --json' makes one)", path);
+        return vg_base__fail(VG_ERR_DATA, "%s: holds no evaluation; 'vargate evaluate --json' makes one", path);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *ends = json_object_get(json_object_get(document, "intervals"), keys[i].key);
         vg_estimate *e = &row->figures[keys[i].figure];

@@ -31,7 +31,7 @@ typedef struct compare_owner {
 
 /* --- tests against the first -------------------------------------------------------------------------------------- */
 
-/* Whether class c of both has one name, as far as names are known. */
+/* Whether class `in_a` of a and class `in_b` of b have the same name, as far as names are known. */
 static bool same_class(const vg_compare_row *a, int64_t in_a, const vg_compare_row *b, int64_t in_b) {
     if (!a->class_names || !b->class_names)
         return in_a == in_b;
@@ -131,7 +131,7 @@ static vg_status fill_table(compare_owner *owner) {
     return VG_OK;
 }
 
-/* Called once rows do not move any more, because the public part points into them. */
+/* Called when all rows have been added: the public part points into them, and adding rows moves them. */
 static vg_status show_rows(compare_owner *owner) {
     owner->shown = calloc(owner->rows.count, sizeof *owner->shown);
     if (!owner->shown)

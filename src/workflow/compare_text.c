@@ -112,7 +112,7 @@ static vg_status write_markdown(vg_text *file, const vg_compare_result *result) 
             VG_TRY(put(file, p < 0.05 ? " \\* |" : " |"));
         }
     }
-    return put(file, "\n\n\\* differs from the first row (paired test, p < 0.05, one test a figure). Bold: best.\n");
+    return put(file, "\n\n\\* differs from the first row (paired test, p < 0.05, one test per figure). Bold: best.\n");
 }
 
 /* --- JSON and the page -------------------------------------------------------------------------------------------- */

@@ -89,13 +89,13 @@ vg_status vg_data__walk(const vg_data_visitor *visitor, const char *name, const 
         return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'; did you mean '%s'?", name, nearest);
     return vg_base__fail(
         VG_ERR_ARGUMENT,
-        "no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)", name);
+        "no data set is called '%s'; 'vargate data list' shows those known (your own: path:FILE_OR_FOLDER)", name);
 }
 
 vg_status vg_data_reading(vg_dataset_options *out, const char *folder, const char *const *settings, size_t count) {
     vg_recipe recipe;
     if (!out || (!settings && count))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_reading: out or settings is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_reading: out and settings must not be NULL");
     vg_recipe_defaults(&recipe);
     for (size_t i = 0; i < count; i++)
         VG_TRY(vg_recipe_set(&recipe, settings[i]));

@@ -128,8 +128,8 @@ typedef struct vg_decide_scored {
 vg_status vg_decide_scored__open(vg_decide_scored *f, const vg_policy_data *policy, const vg_decide_input *input,
                                  const char *path, const char *labels, bool calibrated);
 void vg_decide_scored__close(vg_decide_scored *f);
-/* Candidates of the policy for vg_select_among. The pairs are plain and calibrated scores; others NULL: thresholds are
- * placed by a part of the validation data. */
+/* Candidates of the policy for vg_select_among. Each array of two holds plain and calibrated scores. `others` NULL: a
+ * part of the validation data places the thresholds. */
 vg_status vg_decide_scored__list(vg_candidate *list, const vg_policy_data *policy, const vg_decide_scored validation[2],
                                  const vg_decide_scored *others);
 /* The gate settings of the policy's candidates, each once; returns how many. */

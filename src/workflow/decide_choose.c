@@ -67,7 +67,7 @@ static void ensemble_reason(char *out, size_t room, const vg_decide_scored *vali
 
 static void what_was_tried(char *out, size_t room, const vg_policy_data *policy) {
     if (policy->search)
-        snprintf(out, room, "nothing of %zu ways to decide (k of the rule, thresholds of every measure%s)",
+        snprintf(out, room, "none of %zu ways to decide (k of the rule, thresholds of every measure%s)",
                  policy->shown.searched, policy->temperature ? ", plain and calibrated logits" : "");
     else
         snprintf(out, room, "no %s",

@@ -1,7 +1,7 @@
 /* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; what
  * they amount to. As JSON: decide_json.c.
  *
- * id is the sample's id, or its number. In multilabel mode the other columns have one value a label (pred_0, ... in
+ * id is the sample's id, or its number. In multilabel mode the other columns have one value per label (pred_0, ... in
  * CSV). */
 #include <math.h>
 #include <string.h>
@@ -178,8 +178,8 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
     decide_work work = {.policy = policy, .images = images};
     vg_text *saved;
     VG_TRY(vg_decide__request(&request, input, options));
-    work.maps = (vg_site_maps){request.own.maps, request.own.pictures, request.own.force, request.own.refer_above,
-                               true};
+    work.maps =
+        (vg_site_maps){request.own.maps, request.own.pictures, request.own.force, request.own.refer_above, true};
     vg_site_images__free(images);
     VG_TRY(check_output(policy, path, &request));
     VG_TRY(vg_policy__open_save(&saved, policy, path, &request));

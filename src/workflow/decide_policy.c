@@ -122,8 +122,8 @@ static vg_status check_values(const vg_policy_data *policy, const vg_policy_opti
     if (by_rule && !isnan(o->threshold))
         return vg_base__fail(VG_ERR_ARGUMENT, "--threshold needs --by MEASURE; the decision rule takes -k");
     if (!by_rule && !isnan(o->k))
-        return vg_base__fail(VG_ERR_ARGUMENT, "-k is the decision rule's; with --by %s give --threshold or a target",
-                             by);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "-k belongs to the decision rule; with --by %s give --threshold or a target", by);
     if (!by_rule && !target && isnan(o->threshold))
         return vg_base__fail(VG_ERR_ARGUMENT, "--by %s needs --threshold, --target-risk or --target-coverage", by);
     return VG_OK;

@@ -37,7 +37,7 @@ static const figure_place ranking_places[] = {
     {{"error_auroc", "error AUROC", 1, 0}, RANKING(error_auroc), false},
     {{"error_aupr", "error AUPR", 1, 0}, RANKING(error_aupr), false},
 };
-_Static_assert(sizeof ranking_places / sizeof *ranking_places == VG_RANKING_FIGURES, "one place a figure");
+_Static_assert(sizeof ranking_places / sizeof *ranking_places == VG_RANKING_FIGURES, "one entry per figure");
 
 static const vg_estimate *estimate_at(const void *base, size_t offset) {
     return (const vg_estimate *)(const void *)((const char *)base + offset);

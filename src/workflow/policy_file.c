@@ -348,7 +348,7 @@ static vg_status read_rule(vg_policy_data *policy, const json_t *root, const cha
         return vg_base__fail(VG_ERR_DATA, "%s: %s", path, vg_error_message());
     double value = number_of(root, item->by_rule ? "k" : "threshold", NAN);
     if (!isfinite(value) || (item->by_rule && value <= 0))
-        return vg_base__fail(VG_ERR_DATA, "%s: '%s' is missing or no number it can be", path,
+        return vg_base__fail(VG_ERR_DATA, "%s: '%s' is missing or not a number in its range", path,
                              item->by_rule ? "k" : "threshold");
     *(item->by_rule ? &item->k : &item->threshold) = value;
     if (!item->by_rule)
@@ -410,7 +410,7 @@ static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *p
     }
     const json_t *class_k = json_object_get(root, "class_k");
     if (class_k && json_array_size(class_k) != policy->classes)
-        return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", path,
+        return vg_base__fail(VG_ERR_DATA, "%s: class_k does not have one value for each of %zu classes", path,
                              policy->classes);
     if (class_k)
         VG_TRY(read_positive(&policy->class_k, class_k, "class_k", path));

@@ -70,7 +70,8 @@ static vg_status read_shipped(vg_recipe *recipe, const char *name) {
 vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count) {
     char path[PATH_ROOM];
     if (!recipe || !name || (!changes && change_count))
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe: a name and a place for the recipe are needed");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "vg_recipe_find: recipe and name must not be NULL, nor changes where change_count > 0");
     bool plain = !is_file(name) && !strchr(name, '/');
     if (plain && recipe_here(path, name))
         VG_TRY(vg_recipe__read(recipe, path));

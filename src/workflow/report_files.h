@@ -40,7 +40,7 @@ void vg_report_images__close(vg_report_images *images);
 /* For vg_report.image; context is a vg_report_images *. */
 vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels);
 
-/* One name a line of a file, or names separated by commas. `*out` has `classes` names, freed with
+/* One name per line of a file, or names separated by commas. `*out` has `classes` names, freed with
  * vg_report_names__free. */
 vg_status vg_report_names__read(char ***out, size_t classes, const char *text);
 /* A copy of `count` names; *out = NULL for NULL. */

@@ -54,7 +54,7 @@ static vg_status read_shape(vg_report_subject *out, vg_source *source) {
             VG_ERR_DATA, "%s: scores without mean and std; write them with 'vargate score PRED -o FILE' (all measures)",
             out->path);
     if (info.rank != 2 || info.shape[0] == 0 || info.shape[1] < (is_multilabel(source) ? 1 : 2))
-        return vg_base__fail(VG_ERR_DATA, "%s: mean has no shape (N, C) with N >= 1, C >= 2", out->path);
+        return vg_base__fail(VG_ERR_DATA, "%s: mean is not of shape (N, C) with N >= 1, C >= 2", out->path);
     out->n = info.shape[0];
     out->c = info.shape[1];
     if (is_multilabel(source)) {
@@ -79,7 +79,8 @@ static vg_status read_class_k(vg_report_subject *out, vg_source *source) {
         return VG_OK;
     size_t count = vg_report_subject__names(out);
     if (info.rank != 1 || info.count != count)
-        return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", out->path, count);
+        return vg_base__fail(VG_ERR_DATA, "%s: class_k does not have one value for each of %zu classes", out->path,
+                             count);
     VG_TRY(vg_base__alloc(&out->class_k, count, sizeof *out->class_k, "a k for every class"));
     return vg_source__read_f64(source, index, 0, count, out->class_k);
 }
@@ -94,8 +95,8 @@ static vg_status read_measures(vg_report_subject *out, vg_source *source) {
         if (!find(source, vg_field__name((vg_field)f), &index, &info) || (gated && out->k_count == 0))
             continue;
         if (info.shape[0] != samples || info.rank != axes + gated || info.count != out->n * (gated ? out->k_count : 1))
-            return vg_base__fail(VG_ERR_DATA, "%s: %s has not the shape of scores of %zu samples", out->path, info.name,
-                                 samples);
+            return vg_base__fail(VG_ERR_DATA, "%s: %s does not have the shape of scores of %zu samples", out->path,
+                                 info.name, samples);
         set |= VG_FIELD_BIT(f);
     }
     VG_TRY(vg_columns__new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)));
@@ -177,7 +178,7 @@ static vg_status read_rows(vg_report_subject *out, vg_source *source, vg_tally *
     step = step ? step : 1;
     if (!find(source, "mean", &mean_index, &info) || !find(source, "std", &std_index, &info) || info.rank != 2 ||
         info.shape[0] != n || info.shape[1] != c)
-        return vg_base__fail(VG_ERR_DATA, "%s: std has not the shape of mean", out->path);
+        return vg_base__fail(VG_ERR_DATA, "%s: std does not have the shape of mean", out->path);
     double *mean = malloc(2 * step * c * sizeof *mean), *std = mean ? mean + step * c : NULL;
     if (!mean)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for means and spreads");

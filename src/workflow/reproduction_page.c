@@ -162,7 +162,7 @@ static void emit_figure(vg_emit *e, const vg_reproduction_owner *owner, const ch
 static void emit_figures(vg_emit *e, const vg_reproduction_owner *owner) {
     static const struct {
         const char *name, *caption;
-    } figures[] = {{"decomposition", "measures of the test samples, sorted, over the largest of them"},
+    } figures[] = {{"decomposition", "measures of the test samples, sorted, divided by the largest of them"},
                    {"gated", "gated measures at each k"},
                    {"diversity", "diversity of the members over epochs"},
                    {"ood", "in- and out-of-distribution samples"}};

@@ -7,7 +7,7 @@
 /* Entries are samples, or (sample, label) pairs in multilabel mode. */
 typedef struct vg_score_tally {
     unsigned long long entries, correct;
-    unsigned long long *kept, *kept_correct; /* one a gate setting; one allocation */
+    unsigned long long *kept, *kept_correct; /* one per gate setting; one allocation */
     unsigned long long ties, gated_out;
 } vg_score_tally;
 

@@ -133,10 +133,11 @@ static void warn_full(const vg_sets_data *s, const vg_job *job) {
         if (full == 0)
             continue;
         if (shown->multilabel) {
-            vg_job__warn(job,
-                         "alpha %g: no threshold is shown to miss at most that share of the labels by %zu calibration "
-                         "samples; sets hold every label",
-                         shown->alphas[a], shown->calibrated);
+            vg_job__warn(
+                job,
+                "alpha %g: %zu calibration samples are too few to bound the share of missed labels by it; sets "
+                "hold every label",
+                shown->alphas[a], shown->calibrated);
             continue;
         }
         const char *kind = shown->by == VG_SETS_BY_GROUP ? "group" : "class";

@@ -14,7 +14,7 @@
 #include "workflow/prediction_set_text.h"
 
 static vg_status missing(const char *path, const char *key) {
-    return vg_base__fail(VG_ERR_DATA, "%s: '%s' is missing or not what it can be", path, key);
+    return vg_base__fail(VG_ERR_DATA, "%s: '%s' is missing, or its type or value is wrong", path, key);
 }
 
 static vg_status read_word(int *out, const json_t *root, const char *key, const char *(*word)(size_t),
@@ -289,7 +289,7 @@ vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predict
                        const char *const *groups) {
     vg_status status;
     if (!sets)
-        return vg_base__fail(VG_ERR_ARGUMENT, "prediction sets need their object, which is NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_sets_feed: sets must not be NULL");
     VG_ALONE(status, &vg_sets__data(sets)->busy, "the prediction sets",
              sets_feed_alone(sets, out, block, labels, groups));
     return status;

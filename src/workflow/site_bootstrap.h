@@ -16,7 +16,8 @@ typedef struct vg_site_bootstrap {
     const double *k; /* borrowed */
     uint64_t seed;
     double confidence;
-    size_t width;  /* sums of an image: sites, errors, NLL, Brier; 3 a class (support, predicted, right); 2 a k (kept,
+    size_t
+        width; /* sums of an image: sites, errors, NLL, Brier; 3 per class (support, predicted, right); 2 per k (kept,
                       kept errors) */
     double *sums;  /* images x width */
     double *drawn; /* images: the number of times the resample holds each */

@@ -92,7 +92,7 @@ static vg_status make_room(site_job *job, size_t rows) {
     return VG_OK;
 }
 
-/* Site i of the block becomes row `to`. A certainty is ranked by its negative. */
+/* Site i of the block becomes row `to`. A measure that is larger for certain sites is ranked by its negative. */
 static void keep_site(site_job *job, const vg_scores *block, size_t i, size_t to, double spread) {
     size_t c = job->in->layout.c, gates = job->in->layout.k_count;
     double most = 0;

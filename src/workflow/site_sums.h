@@ -28,7 +28,7 @@ vg_status vg_site_sums__new(vg_site_sums *out, size_t classes, size_t bins, size
 void vg_site_sums__free(vg_site_sums *sums);
 /* Adds what a tally has counted. */
 vg_status vg_site_sums__add(vg_site_sums *sums, const vg_tally *tally, const double *k, size_t k_count);
-/* The evaluation but for the rankings and the adaptive ECE. `measures` have two values each, which do not matter. */
+/* The evaluation without the rankings and the adaptive ECE. `measures` have two values each, which are not used. */
 vg_status vg_site_sums__evaluation(vg_evaluation **out, const vg_site_sums *sums, const vg_measure *measures,
                                    size_t measure_count, const vg_evaluate_options *options);
 

@@ -14,7 +14,7 @@ typedef struct vg_stream_bytes {
 
 /* Formats that the reader of arrays takes from standard input by itself, spooled to a temporary file. */
 bool vg_stream_bytes__is_binary(const char *format);
-/* All of standard input; text formats are parsed in memory anyhow. */
+/* Reads all of standard input: text formats are parsed in memory. */
 vg_status vg_stream_bytes__read(vg_stream_bytes *out);
 
 #endif

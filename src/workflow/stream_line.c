@@ -1,8 +1,8 @@
 /* stream_line.c - reads a line of the decision stream.
  *
- * Two readers. The fast one takes the shape that model servers send, keys id and p or z in any order, a plain id,
- * nested arrays of numbers, and gives up on anything else without a verdict. The line then goes to a full JSON parser,
- * which accepts what the fast one was too simple for, and says what is wrong with the rest. */
+ * Two readers. The fast one takes the form that model servers send: keys id and p or z in any order, a plain id, nested
+ * arrays of numbers. Any other line goes to a full JSON parser, which reads what the fast one does not support and
+ * reports what is wrong with the rest. */
 #include "workflow/stream_line.h"
 
 #include "vargate/temperatures.h"
@@ -65,7 +65,7 @@ typedef struct decimal {
     bool negative;
 } decimal;
 
-/* The number's digits by JSON's grammar; NULL when it is not one. */
+/* Reads the digits of a number by JSON's grammar; NULL where there is no number. */
 static const char *read_decimal(const char *p, decimal *out) {
     *out = (decimal){0};
     if (*p == '-') {
@@ -126,7 +126,7 @@ static const char *read_number(const char *p, double *out) {
     return end;
 }
 
-/* [x, y, ...] appended to the values; NULL when it is not that. */
+/* Appends the numbers of a list [x, y, ...] to the values; NULL where there is no such list. */
 static const char *read_row(vg_stream_line *line, const char *p, size_t *count, size_t *c) {
     size_t before = *count;
     if (*p != '[')
@@ -212,7 +212,7 @@ static bool read_fast(vg_stream_line *line, const char *p) {
 }
 
 /* --- the full reader ---------------------------------------------------------------------------------------------- */
-/* A real number comes back in its shortest form, anything else as it was but for spaces. */
+/* The id is answered as it was, without spaces; a real number in its shortest form. */
 static bool take_id(vg_stream_line *line, const json_t *id) {
     if (json_is_real(id)) {
         char shortest[40];
@@ -255,7 +255,7 @@ static bool take_row(vg_stream_line *line, const json_t *row, size_t member, con
 
 static bool take_rows(vg_stream_line *line, const json_t *rows, const char *key) {
     if (!json_is_array(rows) || json_array_size(rows) == 0) {
-        snprintf(line->error, sizeof line->error, "\"%s\" is not an array of one array of numbers a member", key);
+        snprintf(line->error, sizeof line->error, "\"%s\" is not an array with one array of numbers per member", key);
         return false;
     }
     if (json_is_number(json_array_get(rows, 0))) {

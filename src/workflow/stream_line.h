@@ -17,7 +17,7 @@ typedef struct vg_stream_line {
     double *values; /* m x c. Owned, reused */
     size_t room;
     char error[256]; /* what is wrong with the line */
-    bool no_memory;  /* nothing is: memory ran out */
+    bool no_memory;  /* the line may be correct: memory ran out */
     bool answered;   /* it holds an answer of a language model: its classes are `answers.tokens`, and one more */
     vg_answers answers;
 } vg_stream_line;

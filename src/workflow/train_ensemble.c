@@ -136,7 +136,8 @@ static vg_status check_folder(const ensemble *e) {
     struct stat st;
     snprintf(path, sizeof path, "%s/last.safetensors", e->options->folder);
     if (stat(path, &st) == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s is a single network's: choose another folder for a deep ensemble",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s is the run folder of a single network: choose another folder for a deep ensemble",
                              path);
     for (size_t i = 0; i < e->networks && !e->options->resume; i++) {
         snprintf(path, sizeof path, "%s/network-%zu/last.safetensors", e->options->folder, i + 1);

@@ -65,7 +65,8 @@ static vg_status train_one(vg_train_result *result, const vg_train_recipe_option
     struct stat st;
     snprintf(other, sizeof other, "%.4000s/network-1", o->folder);
     if (stat(other, &st) == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s is a deep ensemble's: choose another folder for a single network",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s is the run folder of a deep ensemble: choose another folder for a single network",
                              o->folder);
     vg_training_crew__begin(&crew, o, 1);
     vg_training_watch watch = {.crew = &crew, .what = "training"};
@@ -81,7 +82,7 @@ vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options
     char folder[VG_RECIPE_TEXT + 8];
     VG_TRY(vg_workflow__options(&o, sizeof o, options, "vg_train_recipe_options"));
     if (!o.recipe || !result)
-        return vg_base__fail(VG_ERR_ARGUMENT, "train: a recipe and a place for the result are needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "train: result and the recipe of the options must not be NULL");
     if (!o.folder) {
         snprintf(folder, sizeof folder, "runs/%s", o.recipe->name);
         o.folder = folder;

@@ -1,4 +1,4 @@
-/* value_spill.h - columns of values with error marks that need not fit in memory, given out by rising value.
+/* value_spill.h - columns of values with error marks that need not fit in memory, read back in order of value.
  * Internal.
  *
  * Rows arrive in blocks and go to one unnamed temporary file, in groups of rows; a group is stored column after
@@ -29,9 +29,9 @@ typedef struct vg_spill_part {
     double value;       /* the one value */
 } vg_spill_part;
 typedef vg_status (*vg_spill_take)(void *context, const vg_spill_part *part);
-/* Gives out the parts of a column, values rising from part to part. */
+/* Passes the parts of a column to `take`, values rising from part to part. */
 vg_status vg_value_spill__walk(vg_value_spill *spill, size_t column, vg_spill_take take, void *context);
-/* Gives out the rows of a column in the order they were added, some thousands at a time. */
+/* Passes the rows of a column to `take` in the order they were added, some thousands at a time. */
 vg_status vg_value_spill__scan(const vg_value_spill *spill, size_t column, vg_spill_take take, void *context);
 
 #endif

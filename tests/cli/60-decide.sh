@@ -273,7 +273,7 @@ run_on lines.jsonl decide --stdin-jsonl -k 1 --save p.json
 fails_with 2 "of a stream are not known beforehand"
 # Nothing meets it: why, and how many samples it would take.
 run decide new.jsonl --calibration val.jsonl --target-risk 0.0001 --save never.json
-fails_with 1 "nothing of 54 ways to decide"
+fails_with 1 "none of 54 ways to decide"
 says "validation samples cannot show it: even without an error it takes"
 if [ -e never.json ]; then fail "a policy that meets nothing is kept"; else pass; fi
 cd "$root" || exit 1

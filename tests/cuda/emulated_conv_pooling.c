@@ -17,7 +17,7 @@ static const layer layers[] = {{3, 28, 28, 128, 0.25f, true, false}, {2, 28, 28,
                                {2, 16, 30, 128, 0, true, false},     {17, 6, 6, 64, 0, true, false}};
 static const layer wide_layers[] = {{3, 12, 12, 64, 0.25f, true, true}, {1, 12, 12, 128, 0, false, true}};
 
-/* Channels of an image in memory, those that count, values a row of weights. */
+/* Channels of an image in memory, those that count, values per row of weights. */
 static size_t lie(const layer *l) { return l->wide ? CONV_POOLING_WIDE_INPUTS : CUDA_PAD; }
 static size_t count(const layer *l) { return l->wide ? CONV_POOLING_WIDE_INPUTS : 1; }
 static size_t filter(const layer *l) { return l->wide ? 25 * CONV_POOLING_WIDE_INPUTS : CONV_POOLING_TAPS; }

@@ -1,4 +1,4 @@
-/* The loader: every sample once an epoch, the same batches at any thread count and after any seek, orders that follow
+/* The loader: every sample once per epoch, the same batches at any thread count and after any seek, orders that follow
  * the seed. */
 #include <math.h>
 

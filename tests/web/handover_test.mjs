@@ -222,7 +222,7 @@ const evaluation = json("evaluate", file, "-k", "2");
 const rows = await view.evaluate(() =>
   [...document.querySelectorAll("#class-table tbody tr")].map((tr) => [...tr.children].map((cell) => cell.textContent)),
 );
-equal("a row a class", rows.length, 10);
+equal("a row per class", rows.length, 10);
 const share = (v) => (v === null ? "\u2013" : `${(100 * v).toFixed(2)} %`);
 for (const [c, row] of rows.entries()) {
   const e = evaluation.per_class[c];

@@ -49,7 +49,7 @@ equal("all labels right", await text(page, "#subset"), `${(100 * whole.subset_ac
 const advised = (found) => `Use ${found.advice.measure.use} to find errors`;
 check("the advice is that of evaluate", (await text(page, "#advice-text")).startsWith(advised(whole)));
 const rows = await page.locator("#class-table tbody tr").allTextContents();
-equal("a row a label", rows.length, 6);
+equal("a row per label", rows.length, 6);
 check("labels have their names", rows[0].startsWith("amazed"), rows[0]);
 check("and positives", rows[0].startsWith("amazed54"), rows[0]); // as `vargate evaluate` counts them
 check("the command decides labels", (await text(page, "#command")).includes("--multilabel"));
@@ -155,7 +155,7 @@ const snapped = Number(await page.inputValue("#k-number"));
 check("k is one that is counted", snapped !== 0.5012345 && Math.abs(snapped - 0.5) < 0.05, snapped);
 await compare(page, snapped, ...large);
 const table = await page.locator("#class-table tbody tr").allTextContents();
-equal("a row a class", table.length, 2);
+equal("a row per class", table.length, 2);
 
 equal("no complaints and no requests", complaints.filter((c) => !c.includes("willReadFrequently")).join("; "), "");
 await browser.close();

@@ -259,10 +259,10 @@ static void refuses(void **state) {
     const char *const passes[] = {"passes=5"};
     failed_with(vg_recipe_find(&recipe, "quickstart", passes, 1), VG_ERR_ARGUMENT, "passes is for ensemble deep-mcd");
     recipe = recipe_with(NULL, 0);
-    failed_with(train(&recipe, &h, "single", true, 1), VG_ERR_ARGUMENT, "is a single network's");
+    failed_with(train(&recipe, &h, "single", true, 1), VG_ERR_ARGUMENT, "is the run folder of a single network");
     const char *const alone[] = {"ensemble=lle", "members=0"};
     recipe = recipe_with(alone, 2);
-    failed_with(train(&recipe, &h, "deep", true, 1), VG_ERR_ARGUMENT, "is a deep ensemble's");
+    failed_with(train(&recipe, &h, "deep", true, 1), VG_ERR_ARGUMENT, "is the run folder of a deep ensemble");
     const char *const other[] = {"rate=1e-3"};
     recipe = recipe_with(other, 1);
     failed_with(train(&recipe, &h, "deep", true, 1), VG_ERR_ARGUMENT, "network 1 of 3: ");
