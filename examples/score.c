@@ -10,7 +10,7 @@ int main(void) {
     int32_t decision[2];
     vg_predictions predictions = vg_predictions_f32(&p[0][0][0], 2, 3, 3);
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
-    vg_scores out = {.tu = tu, .gtu = gtu, .gmu = gmu, .decision = decision}; /* only what has a place is computed */
+    vg_scores out = {.tu = tu, .gtu = gtu, .gmu = gmu, .decision = decision}; /* NULL: not computed */
     options.k = &k;
     options.k_count = 1;
     if (vg_score(&out, NULL, &predictions, &options) != VG_OK)

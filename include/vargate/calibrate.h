@@ -6,9 +6,9 @@
  *     L(T) = 1/N sum_n [ logsumexp_c(z[n][c] / T) - z[n][y_n] / T ],
  *
  * convex in b = 1/T. Two solvers: `newton`, the exact minimiser, with its derivative conditions reported; `bayes`, a
- * Gaussian-process search over log T (Matern 5/2, EI / LCB / PI hedged). Either one temperature a member, each
- * minimising that member's loss, or one shared by all, minimising the mean of the members' losses (the form for
- * Monte Carlo dropout).
+ * Gaussian-process search over log T (Matern 5/2, EI / LCB / PI hedged). Either one temperature per member, each
+ * minimising that member's loss, or one shared by all, minimising the mean of the members' losses (the form for Monte
+ * Carlo dropout).
  *
  *     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
  *     vg_predictions z = vg_predictions_f32(logits, N, M, C);
@@ -38,7 +38,7 @@ typedef enum vg_solver { VG_SOLVER_NEWTON = 0, VG_SOLVER_BAYES = 1, VG_SOLVER_BO
 
 /* What is fitted, with p = softmax(z) of logits z, or the probabilities that the input holds. Each row is mapped to
  *     temperature   softmax(z / T)                        one T; exact, by newton or bayes above
- *     vector        softmax(w z + b)                      a scale and a bias a class; of probabilities z = log p
+ *     vector        softmax(w z + b)                      a scale and a bias per class; probabilities: z = log p
  *     dirichlet     softmax(W log p + b)                  a matrix; off-diagonal entries and biases are penalised
  *     isotonic      f_c(p_c), divided by their sum        f_c: the monotone function nearest to [y = c], by PAVA,
  *                                                         linear between its steps
@@ -60,7 +60,7 @@ typedef enum vg_calibration_method {
 typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
     vg_solver solver;
-    int shared; /* 0: one temperature a member; 1: one for all */
+    int shared; /* 0: one temperature per member; 1: one for all */
     /* the range that both solvers search; where the minimiser lies outside, the answer is the end, flagged */
     double t_min, t_max;
     double tolerance;     /* newton stops when the next step would move log T by less than this */
@@ -121,7 +121,7 @@ typedef struct vg_temperature_fit {
 typedef struct vg_calibration_metrics {
     double nll, ece;               /* of the mean distribution over members */
     double member_nll, member_ece; /* means over members of each member's own NLL and ECE */
-    /* of the mean distribution (a temperature a member can move it); of each member */
+    /* of the mean distribution (one temperature per member can move it); of each member */
     double accuracy, member_accuracy;
 } vg_calibration_metrics;
 

@@ -104,7 +104,7 @@ typedef struct vg_paper_cell {
     double paper[3];      /* accuracy, F1, ECE as published; a misprinted accuracy is given as corrected */
     double ours[3];       /* of the run; NaN where it is not there */
     int there;            /* the run is finished */
-    int within;           /* accuracy and ECE are as near as a repetition can be expected to come (docs/training.md) */
+    int within;           /* accuracy and ECE are within the tolerances of a repetition (docs/cli.md, reproduce) */
 } vg_paper_cell;
 
 typedef struct vg_reproduction {

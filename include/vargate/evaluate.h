@@ -175,7 +175,7 @@ VG_API vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *fi
 /* The rule keeps a row, mu_i - k sigma_i > mu_j + k sigma_j, exactly when k < ratio:
  *     ratio = (mu_i - mu_j) / (sigma_i + sigma_j),
  *             infinite when both sigmas are 0 and mu_i > mu_j, 0 when mu_i = mu_j,
- * so one number a row answers for every k. i, j: the two classes of largest mean (pred and second; NULL: found here).
+ * so one number per row answers for every k. i, j: the two classes of largest mean (pred and second; NULL: found here).
  * mean, std: n x C. classes = 1: a row is one label of a multilabel task, ratio = (2 max(u, 1 - u) - 1) / (2 sigma),
  * and pred and second are NULL. */
 VG_API vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
@@ -312,7 +312,7 @@ typedef struct vg_finding {
 VG_API size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *evaluation,
                                      const vg_verdict *verdict);
 
-/* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64:
+/* Expected and maximum calibration error alone (either pointer may be NULL), of p[n][c], packed float32 or float64:
  * what vg_evaluate gives as ece and mce, without the rest. `bins` is 15 by custom. */
 VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype dtype, const int64_t *labels,
                                       size_t n, size_t c, size_t bins);
@@ -417,7 +417,7 @@ typedef struct vg_selection {
     size_t grid_count; /* grid points, of the chosen candidate; 0 where none were (coverage target without a grid) */
     size_t starts;     /* of the sequence; 0 with another method */
     vg_multiplicity multiplicity; /* the method used, never AUTO */
-    size_t samples, answered; /* tested samples, and those that keep a row: with one row per sample, rows and kept */
+    size_t samples, answered; /* tested samples, and those that keep a row; with one row per sample: rows and kept */
     size_t set_aside;         /* samples that placed the thresholds and are not tested */
     size_t tested;            /* hypotheses tested, over all candidates */
     size_t candidates;        /* among which 1 - confidence was shared */

@@ -70,7 +70,7 @@ typedef struct vg_prediction_options {
     size_t struct_size;
     /* array to take; NULL: "P", "probs", "probabilities", "Z", "logits" or "Q", the first there is, or the only
      * array of rank 2 or 3 (or as `axes` says) that is not named as labels are, or model_0, model_1, ...: one array
-     * (N, C) a member. The arrays of the members may also be named, "a,b,c", or by "prefix*". */
+     * (N, C) per member. The arrays of the members may also be named, "a,b,c", or by "prefix*". */
     const char *key;
     int members_first;      /* deprecated: 1 is axes = "MNC" */
     int logits;             /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
@@ -79,7 +79,7 @@ typedef struct vg_prediction_options {
     const char *classes;    /* a table: the columns that are classes, a comma list or a regular expression for whole
                                names; NULL: those that clearly are. Other files: a comma list, the C classes' names */
     const char *member;     /* a table: the column of the members; NULL: by the usual names */
-    int multilabel;         /* labels: 1: (N, C) of 0 and 1; 0: one class a sample, or one-hot; -1: as stored */
+    int multilabel;         /* labels: 1: (N, C) of 0 and 1; 0: one class per sample, or one-hot; -1: as stored */
     int labels_from;        /* the number of the first class in labels: 0 or 1 */
     const char *separator;  /* a table: between its fields, "," ";" "tab" or "space"; NULL: recognised */
     const char *decimal;    /* a table: "point" or "comma"; NULL: recognised */

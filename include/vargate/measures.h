@@ -4,7 +4,7 @@
  *
  *     vg_score_options options = VG_SCORE_OPTIONS_INIT;          // the paper's conventions, k = 1, 2, 3
  *     vg_predictions p = vg_predictions_f32(data, N, M, C);      // data[n][m][c]
- *     vg_scores out = {.tu = tu, .gmu = gmu, .gtu = gtu};        // only what has a place is computed
+ *     vg_scores out = {.tu = tu, .gmu = gmu, .gtu = gtu};        // only results with a pointer are computed
  *     if (vg_score(&out, NULL, &p, &options) != VG_OK) puts(vg_error_message());
  *
  * Multiclass results have one value per sample; gated ones K values per sample, k fastest: gtu[n * K + k]. In
@@ -146,7 +146,7 @@ typedef struct vg_score_options {
     unsigned threads; /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress;
     void *progress_context;
-    size_t scores_size; /* sizeof(vg_scores) where the program was compiled: places behind it are not looked at */
+    size_t scores_size; /* sizeof(vg_scores) where the program was compiled: pointers behind it are not read */
     /* A GPU computes what the CPU does within 1e-6, and the same bits every time. Options that its kernels do not
      * implement (multilabel tasks, the floors CLAMP and ADD of probabilities, renormalise) are computed by the CPU in
      * the same call. The measures from maxprob to energy are refused there with VG_ERR_UNSUPPORTED. */
@@ -176,8 +176,8 @@ enum {
     VG_FLAG_TIE = 2        /* the two largest means are equal */
 };
 
-/* Where results go. Caller's memory; a NULL place is not computed. Sizes in elements: n here is N samples (times C in
- * multilabel mode), K the number of gate settings. */
+/* The arrays that results are written to, in the caller's memory; what has a NULL pointer is not computed. Sizes in
+ * elements: n here is N samples (times C in multilabel mode), K the number of gate settings. */
 typedef struct vg_scores {
     double *tu, *au, *eu, *epce, *epkl, *epjs;       /* n */
     double *gtu, *gau, *geu, *gepce, *gepkl, *gepjs; /* n K */
@@ -253,14 +253,14 @@ typedef enum vg_memory { VG_MEMORY_HOST = 0, VG_MEMORY_DEVICE = 1 } vg_memory;
 typedef struct vg_scorer_feed_options {
     size_t struct_size;    /* sizeof(vg_scorer_feed_options), set by VG_SCORER_FEED_OPTIONS_INIT */
     vg_memory predictions; /* where the block lies */
-    vg_memory scores;      /* where the places of `out` lie */
+    vg_memory scores;      /* where the arrays of `out` lie */
     /* The cudaStream_t whose queued work writes a block in device memory; NULL: the default stream. Borrowed. */
     void *stream;
 } vg_scorer_feed_options;
 #define VG_SCORER_FEED_OPTIONS_INIT                                                                                    \
     { sizeof(vg_scorer_feed_options), VG_MEMORY_HOST, VG_MEMORY_HOST, NULL }
 
-/* Scores one block into `out` (places for this block only); the results are complete when it returns. Error messages
+/* Scores one block into `out` (arrays for this block only); the results are complete when it returns. Error messages
  * count samples from the first block's first. options NULL: everything lies in host memory. Blocks in device memory are
  * read in place where their classes follow each other, and are packed by way of the host otherwise; VG_ERR_ARGUMENT
  * where the scorer computes on the CPU. */

@@ -35,7 +35,7 @@ enum { VG_RECIPE_TEXT = 128, VG_RECIPE_LIST = 8 }; /* bytes of a text with its N
 enum { VG_RECIPE_WEIGHTS = 256 };                  /* entries of class_weights */
 
 /* What the members of an ensemble are: stochastic passes with dropout, heads on one trunk, or heads with dropout.
- * A deep ensemble is several networks, each trained from a seed of its own: one member a network, or the members that
+ * A deep ensemble is several networks, each trained from a seed of its own: one member per network, or the members that
  * the other part of its name says. */
 typedef enum vg_ensemble {
     VG_ENSEMBLE_MCD = 0,
@@ -80,7 +80,7 @@ typedef struct vg_recipe {
     /* optimisation */
     size_t batch, epochs;
     double rate, weight_decay, beta1, beta2, epsilon;
-    int schedule;     /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1), 2 cyclic (one cosine a snapshot) */
+    int schedule;     /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1), 2 cyclic (a cosine per snapshot) */
     int optimiser;    /* 0 adam, 1 adamw, 2 sgd */
     double momentum;  /* of sgd */
     int nesterov;     /* sgd with momentum */
@@ -103,7 +103,7 @@ typedef struct vg_recipe {
     size_t snapshots;          /* checkpoints kept along the schedule, whose networks make the ensemble; 0: none */
     size_t checkpoint_every;   /* epochs between checkpoints; 0: by time */
     double checkpoint_seconds; /* time between checkpoints, also within an epoch; 0: by epochs */
-    size_t monitor_passes;     /* stochastic passes an image in the validation of an MCD network */
+    size_t monitor_passes;     /* stochastic passes per image in the validation of an MCD network */
     double collapse_fraction;  /* alarm when diversity is below this share of its peak with a verdict of identical, */
     size_t collapse_epochs;    /* collapsed or low, for this many epochs in a row */
     /* after training (vargate run) */

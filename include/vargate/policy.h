@@ -119,7 +119,7 @@ VG_API vg_status vg_decide_result_json(char **out, const vg_decide_result *resul
                                        const char *path);
 
 /* Decisions one at a time, behind a model server. A line is {"id": ..., "p": [[...], ...]} with one array of
- * probabilities a member, or "z" with logits; the answer is a line of JSON that ends in a newline. Threads: one at a
+ * probabilities per member, or "z" with logits; the answer is a line of JSON that ends in a newline. Threads: one at a
  * time. */
 typedef struct vg_decision_stream vg_decision_stream;
 /* `output` of the options is not used. The policy must outlive the stream; it is chosen here where that is due, and one

@@ -14,8 +14,9 @@
  *     vg_sets_feed(sets, &out, &test, NULL, NULL);
  *     vg_sets_free(sets);
  *
- * Multilabel: a set holds the labels whose mean is at least 1 - t, and t is the smallest that the bound of vg_select
- * allows: with `confidence`, the expected share of a sample's true labels that its set misses is at most alpha. */
+ * Multilabel: a set holds the labels whose mean is at least 1 - t, and t is the smallest that the bound of
+ * vg_select_threshold allows: with `confidence`, the expected share of a sample's true labels that its set misses is at
+ * most alpha. */
 #ifndef VARGATE_SETS_H
 #define VARGATE_SETS_H
 
@@ -136,7 +137,7 @@ typedef struct vg_sets {
     const double *lambdas, *k_regs;
 } vg_sets;
 
-/* Results of a block; NULL places are not filled. */
+/* Results of a block, written to the caller's arrays; those with a NULL pointer are not computed. */
 typedef struct vg_set_places {
     size_t struct_size;
     uint8_t *mask;   /* n x alphas x (C + 7) / 8: class c is bit 7 - c % 8 of byte c / 8, as numpy.packbits has it */

@@ -39,8 +39,8 @@ VG_API const char *vg_error_message(void);
  * text are written \xNN. Cut between characters where room does not suffice. Returns out. Any thread. */
 VG_API const char *vg_printable(char *out, size_t room, const char *text);
 
-/* Frees a text or an array of numbers that a function has handed out through `char **out` or `double **out`: its
- * comment names this function. NULL is accepted. */
+/* Frees what a function has handed out as one block of memory: a text, an array of numbers, or a result whose comment
+ * names this function. NULL is accepted. */
 VG_API void vg_free(void *memory);
 
 /* The version of the library that the program runs with, "0.1.0". Constant. version.h has that of the headers. */

@@ -243,7 +243,7 @@ typedef struct vg_score_set {
     int logits, multilabel;
     const double *k; /* k_count gate settings, > 0 */
     size_t k_count;
-    const vg_scores *scores;         /* NULL places: not computed */
+    const vg_scores *scores;         /* NULL pointers: not computed */
     const vg_score_summary *summary; /* diversity and what the verdict looks at */
     const int64_t *labels;           /* n, or n x c of 0 and 1 in multilabel mode; NULL: none */
     const char *const *class_names;  /* c, UTF-8; NULL: none. Written to files of arrays as `classes` */

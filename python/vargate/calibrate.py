@@ -139,7 +139,7 @@ def calibrate(
     method : {"temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers"}
         What is fitted; docs/calibration.md has the formulas and compares them.
     mean : bool
-        One map, of the mean over members, in place of one per member; members follow it.
+        One map, of the mean over members, in place of one per member; the members are moved to match it.
     probabilities : bool
         The input holds probabilities. A temperature then needs ``mean=True``.
     map_bins, equal_mass

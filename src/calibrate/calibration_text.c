@@ -54,7 +54,7 @@ static vg_status add_temperatures(text_lines *t, const vg_calibration *r) {
 }
 
 static void add_map(text_lines *t, const vg_calibration *r) {
-    const char *whose = r->mean           ? "of the mean over members; members follow it"
+    const char *whose = r->mean           ? "of the mean over members, which are moved to match it"
                         : r->members == 1 ? "of the one member"
                         : r->count == 1   ? "one for all members"
                                           : "one per member";

@@ -112,7 +112,7 @@ vg_status vg_dataset__from_memory(vg_dataset **out, const vg_dataset_images *ima
     *out = NULL;
     VG_TRY(vg_base__take_options(&in, images, &defaults, sizeof in, "vg_dataset_images"));
     if (!in.name || !in.pixels)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset__from_memory: a name and pixels are needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset__from_memory: name and pixels must not be NULL");
     vg_dataset_shape shape = {in.n, in.channels, in.height, in.width, in.is_float != 0, in.labels != NULL};
     VG_TRY(vg_dataset__new(&set, in.name, &shape));
     memcpy(set->pixels.any, in.pixels, in.n * vg_dataset__image(set) * (in.is_float ? sizeof(float) : 1));

@@ -351,7 +351,7 @@ vg_status vg_data_fetch(const char *name, const vg_fetch_options *options) {
     vg_fetch_options o;
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_fetch_options"));
     if (!name)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_fetch: a name is needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_fetch: name must not be NULL");
     const char *nearest = NULL;
     const vg_data_entry *entry = vg_data_find(name, &nearest);
     if (!entry)

@@ -135,7 +135,7 @@ static void *work(void *argument) {
 static vg_status check_options(const vg_dataset *set, const size_t *indices, size_t count,
                                const vg_loader_options *options) {
     if (!set)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_loader__new: a data set is needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_loader__new: set must not be NULL");
     if (options->batch == 0 || count == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: batches of %zu over %zu samples, expected at least 1 of each",
                              set->name, options->batch, count);

@@ -215,7 +215,7 @@ static vg_status read_folder(vg_dataset **out, const char *folder, vg_part part,
     return vg_base__fail(
         part == VG_PART_ANY ? VG_ERR_FORMAT : VG_ERR_ARGUMENT,
         "%s: no %s found in it (train.npz and test.npz, IDX files, CIFAR batches, SVHN files, or one folder of "
-        "JPEG, PNG or WebP files a class)",
+        "JPEG, PNG or WebP files per class)",
         folder,
         part == VG_PART_TRAIN  ? "training set"
         : part == VG_PART_TEST ? "test set"

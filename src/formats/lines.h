@@ -6,7 +6,7 @@
 
 enum { VG_LINE_LIMIT = 64 << 20 }; /* bytes of a line of a table */
 
-/* Walks over the lines of a source that are not blank, without byte-order mark and carriage returns. */
+/* Iterates over the lines of a source that are not blank, without byte-order mark and carriage returns. */
 typedef struct vg_lines {
     const vg_source *source;
     size_t at, dropped;
@@ -14,7 +14,7 @@ typedef struct vg_lines {
     size_t number;  /* of the current line, from 1 */
     const char *text;
     size_t length;
-    char *field; /* a field with its doubled quotes made single; released by the code that walks over a table */
+    char *field; /* a field with its doubled quotes made single; released by the code that reads the table */
     size_t field_room;
 } vg_lines;
 bool vg_lines__next(vg_lines *lines);

@@ -15,7 +15,7 @@ vg_status vg_run__checkpoint(char *out, size_t room, const char *folder, int whi
 /* vg_predictor_describe for callers compiled with this library. */
 vg_predictor_info vg_predictor__info(const vg_predictor *predictor);
 /* Gives the logits of later calls in the order of these class names, so that networks trained with other numbers for
- * the same classes make one ensemble. Once a predictor; its own names must be known. VG_ERR_DATA, naming the class,
+ * the same classes make one ensemble. Once per predictor; its own names must be known. VG_ERR_DATA, naming the class,
  * when the network's classes are not the same ones. */
 vg_status vg_predictor__order_classes(vg_predictor *predictor, const char *const *names, size_t count);
 /* As vg_predictor_run, but the logits stay in GPU memory: *logits is valid for work queued on *stream (a cudaStream_t)

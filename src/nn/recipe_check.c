@@ -112,7 +112,7 @@ static vg_status check_course(const vg_recipe *r) {
     if (r->min_delta > 0 && !r->patience)
         return refuse(r, "min_delta is for patience, which is 0");
     if (r->schedule == 2 && !r->snapshots)
-        return refuse(r, "schedule cyclic has one cycle a snapshot: set snapshots");
+        return refuse(r, "schedule cyclic has one cycle per snapshot: set snapshots");
     if (r->snapshots > r->epochs)
         return refuse(r, "there are fewer epochs than snapshots");
     if (r->snapshots && r->patience)

@@ -66,7 +66,7 @@ vg_status vg_data_text(char **out, const char *name, const vg_dataset_options *o
     size_t length;
     *out = NULL;
     if (!name)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_text: a name is needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_text: name must not be NULL");
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_dataset_options"));
     FILE *stream = open_memstream(out, &length);
     if (!stream)

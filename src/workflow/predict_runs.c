@@ -96,7 +96,7 @@ static vg_status predict(vg_predict_runs_result *result, vg_prediction *p) {
     const vg_predict_runs_options *o = &p->options;
     vg_prediction_output output = {o->output, VG_PRODUCT_PREDICTIONS, o->force, NULL};
     if (!o->output)
-        return vg_base__fail(VG_ERR_ARGUMENT, "predict: a file for the predictions is needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "predict: the output must not be NULL");
     VG_TRY(vg_prediction__check_output(p, &output));
     VG_TRY(vg_prediction__open(p));
     vg_predict_runs_result found = {sizeof found, p->n, p->members, p->classes, p->info[0].epoch, p->labels};

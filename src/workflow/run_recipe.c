@@ -277,7 +277,7 @@ static vg_status prepare(vg_run *run, const vg_run_recipe_options *options) {
     run->options = (vg_run_recipe_options)VG_RUN_RECIPE_OPTIONS_INIT;
     VG_TRY(vg_workflow__options(&run->options, sizeof run->options, options, "vg_run_recipe_options"));
     if (!run->options.recipe)
-        return vg_base__fail(VG_ERR_ARGUMENT, "run: a recipe is needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "run: the recipe must not be NULL");
     const char *folder = run->options.folder, *name = run->options.recipe->name;
     if (strlen(folder ? folder : name) >= VG_RUN_FOLDER - sizeof "runs/")
         return vg_base__fail(VG_ERR_ARGUMENT, "run: the folder's name is too long: %s", folder ? folder : name);

@@ -104,7 +104,7 @@ static vg_status choose_folder(sweep *s) {
 static vg_status plan(sweep *s) {
     const vg_sweep_options *o = &s->options;
     if (!o->recipe || (o->setting_count && !o->settings))
-        return vg_base__fail(VG_ERR_ARGUMENT, "sweep: a recipe and settings are needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "sweep: recipe and settings must not be NULL");
     if (o->setting_count > SETTINGS)
         return vg_base__fail(VG_ERR_ARGUMENT, "sweep: %zu settings, expected at most %d", o->setting_count, SETTINGS);
     VG_TRY(choose_folder(s));

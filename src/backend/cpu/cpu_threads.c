@@ -19,7 +19,7 @@ typedef struct loop {
     void **arguments;
 } loop;
 
-static _Thread_local unsigned wanted;           /* by omp_set_num_threads; 0: one a core */
+static _Thread_local unsigned wanted;           /* by omp_set_num_threads; 0: one per core */
 static _Thread_local unsigned number, team = 1; /* within the loop that runs on this thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t own_pool;

@@ -2,7 +2,7 @@
  *
  * Layouts. ACTIVATION: channels-last, (n, h, w, C) with C = channels rounded up to 8, bfloat16 or float32 by the
  * backend's compute; the padding channels are zero in every activation, and every operation keeps them so. PLAIN:
- * float32 rows, no padding. INDEX: int32 rows. CHOICE: one byte an element, in the layout of the activation it belongs
+ * float32 rows, no padding. INDEX: int32 rows. CHOICE: one byte per element, in the layout of the activation it belongs
  * to. Parameters in a block: CONV and LINEAR [O][h][w][I], O and I rounded up to 8 (a LINEAR whose result is PLAIN
  * still has O rounded up; the rows past o are zero); VECTOR [o rounded up to 8]. In bfloat16 mode a block used as
  * weights has a bfloat16 copy (`twin`), which every operation that writes the block keeps up to date.
@@ -89,7 +89,7 @@ typedef struct cuda_context {
     float *clip;  /* device: the factor of clipped gradients; NULL until first needed */
     bool clipped; /* the next step of the optimiser uses it */
     int multiprocessors;
-    /* direction in which the next convolution with batch-norm walks through memory (hopper/hopper_conv.c) */
+    /* direction in which the next convolution with batch-norm traverses memory (hopper/hopper_conv.c) */
     bool backwards;
     size_t memory_used;
     bool recording;

@@ -2,7 +2,7 @@
  * arguments.
  *
  * An activation is a matrix of positions (n * h * w) by groups of eight channels. A block has block_groups groups side
- * by side and `lanes` positions; `chunks` blocks side by side cover the groups, `tiles` rows of blocks walk over the
+ * by side and `lanes` positions; `chunks` blocks side by side cover the groups, `tiles` rows of blocks cover the
  * positions.
  *
  * Sums over positions: a thread keeps its group and sums its positions, the block sums its lanes, and the last block of

@@ -12,7 +12,7 @@ static void describe(vg_backend *backend, cuda_norm_args *args, const vg_norm *n
                              .mask = vg_cuda__mask(backend, norm->dropout, x->shape)};
 }
 
-/* Positions; where sums are taken (`step` > 0 positions a thread at once), their shape and scratch memory. */
+/* Positions; where sums are taken (`step` > 0 positions per thread at once), their shape and scratch memory. */
 static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_tensor *x, uint32_t step) {
     cuda_context *cuda = cuda_of(backend);
     uint32_t groups = (uint32_t)(cuda_t(x)->channels / 8);

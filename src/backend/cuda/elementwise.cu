@@ -137,7 +137,7 @@ static __global__ void anchor_kernel(float *grad, const float *theta, const floa
         partial[blockIdx.x] = part[0];
 }
 
-/* One value of one member a thread. */
+/* One value of one member per thread. */
 static __global__ void members_kernel(float *out, const float *z, const float *prior, vg_member_rows m, size_t n,
                                       size_t M) {
     size_t C = m.classes, K = m.heads * C, taken = m.paired ? 1 : m.taken, values = taken * C;

@@ -9,7 +9,7 @@
  * that float32 keeps its digits where the mean is large; after a dropout, which alone gives a variance of p / (1 - p)
  * mean^2, they are of the kept x themselves. A thread adds some tens of them; the rest of the sum is in sums.cuh.
  *
- * The second pass walks over the tensor from its end to its beginning, because the values that the first pass read last
+ * The second pass traverses the tensor from its end to its beginning, because the values that the first pass read last
  * are still in the cache. Its blocks may start before the first pass has finished: they issue their first loads, then
  * wait. */
 #include "backend/cuda/affine.cuh"

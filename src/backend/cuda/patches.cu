@@ -18,7 +18,7 @@ static unsigned grid_for(size_t items) {
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
-/* Eight columns a thread. */
+/* Eight columns per thread. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     columns_kernel(T *columns, const T *x, cuda_columns q, unsigned items) {
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* One element of dx a thread: the taps that read it, in order. */
+/* One element of dx per thread: the taps that read it, in order. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     uncolumns_kernel(T *dx, const T *columns, const T *addend, cuda_columns q, size_t items) {

@@ -1,5 +1,5 @@
-/* store.cu - a batch from resident data: crop, flip, colour jitter, normalisation, erasing, one block an image. For the
- * same draws it gives the same images as the loader on the CPU (src/data/augment.c, jitter.c). */
+/* store.cu - a batch from resident data: crop, flip, colour jitter, normalisation, erasing, one block per image. For
+ * the same draws it gives the same images as the loader on the CPU (src/data/augment.c, jitter.c). */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/cuda_store.h"

@@ -2,9 +2,9 @@
  * the template's version.
  *
  * What the compiler does not generate by itself: Philox on 16 counters at once with its words transposed in registers,
- * pooling winners as one byte a channel, masks directly from 16-bit lanes, the processor's own conversion to bfloat16,
- * and non-temporal stores of the pooled maps' gradients (they are larger than the caches and are read once, much
- * later). */
+ * pooling winners as one byte per channel, masks directly from 16-bit lanes, the processor's own conversion to
+ * bfloat16, and non-temporal stores of the pooled maps' gradients (they are larger than the caches and are read once,
+ * much later). */
 #include "backend/cpu/cpu_accelerators.h"
 
 void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template);

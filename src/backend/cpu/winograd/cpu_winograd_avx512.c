@@ -1,4 +1,4 @@
-/* cpu_winograd_avx512.c - the loops of cpu_winograd.h for AVX-512: 16 channels a register. */
+/* cpu_winograd_avx512.c - the loops of cpu_winograd.h for AVX-512: 16 channels per register. */
 #include "backend/cpu/winograd/cpu_winograd.h"
 
 #include "base/cpu.h"

@@ -1,5 +1,5 @@
 /* cpu_winograd_body.h - the loops over maps and filters of cpu_winograd_avx512.c, for one size of filter. Included once
- * a size, with NAME(x) giving the size's own names, SIDE the inputs of a tile along a side and R the filter's. */
+ * per size, with NAME(x) giving the size's own names, SIDE the inputs of a tile along a side and R the filter's. */
 
 /* --- maps */
 

@@ -23,7 +23,7 @@
 enum {
     FORWARD_WARPS = 12,
     SPLITS = 4,     /* backward: warps that share an image's windows */
-    BACK_PART = 64, /* its channels a warp */
+    BACK_PART = 64, /* its channels per warp */
     AHEAD = 3,      /* steps of four windows whose dy a warp loads at once */
     SUM_WARPS = 8,
     TAPS = 25,

@@ -15,7 +15,7 @@ enum {
     CONV_POOLING_WIDE_SIDE = 12, /* of conv_pooling_wide.cu's images */
     CONV_POOLING_WIDE_INPUTS = 128,
     CONV_POOLING_WIDE_OUTPUTS = 128,                        /* of the gradient */
-    CONV_POOLING_WIDE_SHARED = 2 * 144 * 256 + 4 * 64 * 256 /* bytes of shared memory a block */
+    CONV_POOLING_WIDE_SHARED = 2 * 144 * 256 + 4 * 64 * 256 /* bytes of shared memory per block */
 };
 
 typedef struct cuda_conv_pooling_args {
@@ -24,7 +24,7 @@ typedef struct cuda_conv_pooling_args {
     const void *weights; /* bfloat16 [channels][CONV_POOLING_TAPS]; wide: [channels][25][128] */
     const float *bias;   /* may be NULL */
     void *y;             /* bfloat16 [n][windows][channels] */
-    uint8_t *choice;     /* forward: may be NULL. Four bits an element: pooling.cu's */
+    uint8_t *choice;     /* forward: may be NULL. Four bits per element: pooling.cu's */
     const void *dy;      /* backward: of y's shape */
     float *partials;     /* backward: scratch, vg_cuda__conv_pooling_scratch floats */
     float *dw;           /* [channels][CONV_POOLING_TAPS] */
@@ -32,7 +32,7 @@ typedef struct cuda_conv_pooling_args {
     uint32_t n, height, width, channels;
     uint32_t windows;       /* pooled positions of an image */
     cuda_divider out_width; /* of the pooled map */
-    cuda_divider pitch;     /* pixels a row of an image in shared memory */
+    cuda_divider pitch;     /* pixels per row of an image in shared memory */
     float scale;            /* backward: of what passes */
     cuda_mask mask;
 } cuda_conv_pooling_args;

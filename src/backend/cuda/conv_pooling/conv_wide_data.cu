@@ -117,7 +117,7 @@ __device__ __forceinline__ void add_tap(unsigned char *dx, const uint32_t (&a)[2
             *sum_place(dx, corner + i * SIDE, tile + j) = {sums[i / 2][j][i % 2 * 2], sums[i / 2][j][i % 2 * 2 + 1]};
 }
 
-/* Eight channels a thread at a time. */
+/* Eight channels per thread at a time. */
 __device__ __forceinline__ void put_dx(const cuda_conv_wide_data &args, const unsigned char *dx, uint32_t first,
                                        uint32_t part) {
     for (uint32_t i = threadIdx.x; i < IMAGES * AREA * (PART / 8); i += THREADS) {
