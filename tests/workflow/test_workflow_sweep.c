@@ -78,7 +78,7 @@ static void refuses(void **state) {
     vg_sweep_options options = VG_SWEEP_OPTIONS_INIT;
     const char *const empty[] = {"rate=1e-3,,1e-4"}, *const bare[] = {"rate"};
     assert_int_equal(vg_sweep(&result, &options), VG_ERR_ARGUMENT);
-    assert_non_null(strstr(vg_error_message(), "a recipe"));
+    assert_non_null(strstr(vg_error_message(), "recipe and settings must not be NULL"));
     options.recipe = "quickstart";
     options.settings = empty;
     options.setting_count = 1;

@@ -157,13 +157,13 @@ static void refuses_training_options(void **state) {
     vg_train_result result;
     vg_recipe recipe = small_recipe();
     vg_train_recipe_options options = VG_TRAIN_RECIPE_OPTIONS_INIT;
-    failed_with(vg_train_recipe(&result, &options), VG_ERR_ARGUMENT, "a recipe");
+    failed_with(vg_train_recipe(&result, &options), VG_ERR_ARGUMENT, "recipe of the options must not be NULL");
     options.recipe = &recipe;
     options.struct_size++;
     failed_with(vg_train_recipe(&result, &options), VG_ERR_ARGUMENT, "vg_train_recipe_options: struct_size is");
     options.struct_size = 8;
     failed_with(vg_train_recipe(&result, &options), VG_ERR_ARGUMENT, "vg_train_recipe_options: struct_size is 8");
-    failed_with(vg_train_recipe(&result, NULL), VG_ERR_ARGUMENT, "a recipe");
+    failed_with(vg_train_recipe(&result, NULL), VG_ERR_ARGUMENT, "recipe of the options must not be NULL");
     options = (vg_train_recipe_options)VG_TRAIN_RECIPE_OPTIONS_INIT;
     snprintf(recipe.dataset, sizeof recipe.dataset, "path:/no/such/place");
     options.recipe = &recipe;
@@ -268,7 +268,7 @@ static void refuses_prediction_options(void **state) {
     failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "vg_predict_runs_result.struct_size is 4");
     result.struct_size = sizeof result;
     options->output = NULL;
-    failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "a file for the predictions");
+    failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "the output must not be NULL");
     const char *const nowhere[] = {"nowhere"};
     failed_with(vg_predict_runs(&result, predict_of(&e, nowhere, 1, "refused.npz")), VG_ERR_IO,
                 "no such run folder or checkpoint");
