@@ -48,6 +48,41 @@ static inline double rng_log_gamma(double alpha) {
     }
 }
 
+/* --- element types ------------------------------------------------------------------------------------------------ */
+
+static inline const char *type_name(vg_dtype type) {
+    return type == VG_F64 ? "f64" : type == VG_F32 ? "f32" : type == VG_F16 ? "f16" : "bf16";
+}
+
+/* The bits of the float16 or bfloat16 nearest to x, ties to even; the largest finite one where a finite x is beyond. */
+static inline uint16_t narrow_bits(double x, vg_dtype type) {
+    int fraction = type == VG_F16 ? 10 : 7, bias = type == VG_F16 ? 15 : 127, exponent;
+    unsigned sign = signbit(x) ? 0x8000 : 0, infinite = (2u * (unsigned)bias + 1) << fraction, bits;
+    double f = frexp(fabs(x), &exponent);
+    if (isinf(x))
+        return (uint16_t)(sign | infinite);
+    if (f == 0 || exponent < 2 - bias)
+        bits = (unsigned)rint(ldexp(fabs(x), bias - 1 + fraction)); /* subnormal */
+    else if (exponent > bias + 1)
+        bits = infinite - 1;
+    else
+        bits = ((unsigned)(exponent - 2 + bias) << fraction) + (unsigned)rint(ldexp(f, fraction + 1));
+    return (uint16_t)(sign | (bits < infinite ? bits : infinite - 1));
+}
+
+/* The values as an array of this type, to be freed. */
+static inline void *narrowed(const double *values, size_t count, vg_dtype type) {
+    void *data = ref_alloc(count, sizeof(double));
+    for (size_t i = 0; i < count; i++)
+        if (type == VG_F64)
+            ((double *)data)[i] = values[i];
+        else if (type == VG_F32)
+            ((float *)data)[i] = (float)values[i];
+        else
+            ((uint16_t *)data)[i] = narrow_bits(values[i], type);
+    return data;
+}
+
 /* --- predictions: p[n][m][c] as doubles, narrowed afterwards ------------------------------------------------------ */
 
 typedef enum maker {
@@ -294,18 +329,10 @@ typedef struct score_case {
 static inline score_case case_new(const char *name, double *data, vg_dtype dtype, size_t n, size_t m, size_t c,
                                   const vg_score_options *options) {
     score_case s = {.options = *options};
-    snprintf(s.name, sizeof s.name, "%s %s N=%zu M=%zu C=%zu", name, dtype == VG_F32 ? "f32" : "f64", n, m, c);
-    if (dtype == VG_F32) {
-        float *narrow = ref_alloc(n * m * c, sizeof *narrow);
-        for (size_t i = 0; i < n * m * c; i++)
-            narrow[i] = (float)data[i];
-        free(data);
-        s.data = narrow;
-        s.view = vg_predictions_f32(narrow, n, m, c);
-    } else {
-        s.data = data;
-        s.view = vg_predictions_f64(data, n, m, c);
-    }
+    snprintf(s.name, sizeof s.name, "%s %s N=%zu M=%zu C=%zu", name, type_name(dtype), n, m, c);
+    s.data = narrowed(data, n * m * c, dtype);
+    s.view = (vg_predictions){s.data, dtype, n, m, c, (ptrdiff_t)(m * c), (ptrdiff_t)c, 1};
+    free(data);
     if (options->k) {
         s.options.k = s.k = ref_alloc(options->k_count, sizeof(double));
         memcpy(s.k, options->k, options->k_count * sizeof(double));

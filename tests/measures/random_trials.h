@@ -20,29 +20,45 @@ typedef struct trial {
 
 static inline double log_uniform(double from, double to) { return pow(10, from + (to - from) * rng_uniform()); }
 
-/* Rows at the ends of what float64 holds. */
-static inline void extreme_row(double *row, size_t c, int kind, size_t chosen) {
+/* Decimal logarithms between which numbers are subnormal (float16: not so large that 130 of them and 1 sum to more than
+ * 1.001), and the distance from 1 to the next number below. */
+typedef struct type_ends {
+    double least, most, below_one;
+} type_ends;
+
+static inline type_ends ends_of(vg_dtype type) {
+    switch (type) {
+    case VG_F64: return (type_ends){-323.3, -307.7, 0x1p-53};
+    case VG_F32: return (type_ends){-44.8, -37.9, 0x1p-24};
+    case VG_F16: return (type_ends){-7.2, -5.3, 0x1p-11};
+    default: return (type_ends){-40, -37.9, 0x1p-8};
+    }
+}
+
+/* Rows at the ends of what the type holds. */
+static inline void extreme_row(double *row, size_t c, int kind, size_t chosen, type_ends ends) {
     static const double steps[] = {0, 4.9406564584124654e-324, 1e-300, 1e-45, 1e-38, 1e-16, 1e-12, 1e-8, 1e-3, 1};
+    double little = ends.below_one;
     for (size_t i = 0; i < c; i++)
         switch (kind) {
-        case 0: row[i] = i == chosen ? 1 : log_uniform(-323, -300); break;                  /* subnormal */
-        case 1: row[i] = i == chosen ? 1 - 0x1p-53 : 0x1p-53 / (double)(c - 1); break;      /* 1 - 1e-16 */
-        case 2: row[i] = i == chosen; break;                                                /* one-hot */
-        case 3: row[i] = 1 / (double)c; break;                                              /* uniform */
-        case 4: row[i] = steps[rng_below(10)] + (i == chosen); break;                       /* far apart */
-        default: row[i] = i == chosen ? 1 : i == (chosen + 1) % c ? 1 - 0x1p-52 : 0; break; /* nearly a tie */
+        case 0: row[i] = i == chosen ? 1 : log_uniform(ends.least, ends.most); break;   /* subnormal */
+        case 1: row[i] = i == chosen ? 1 - little : little / (double)(c - 1); break;    /* 1 - 1e-16 */
+        case 2: row[i] = i == chosen; break;                                            /* one-hot */
+        case 3: row[i] = 1 / (double)c; break;                                          /* uniform */
+        case 4: row[i] = steps[rng_below(10)] + (i == chosen); break;                   /* far apart */
+        default: row[i] = i == chosen ? 1 : i == (chosen + 1) % c ? 1 - 2 * little : 0; /* nearly a tie */
         }
     if (kind >= 3)
         scale_to_one(row, c);
 }
 
 static inline void draw_extreme(trial *t) {
-    static const char *const names[] = {"subnormal", "1-2^-53", "one-hot", "uniform", "far apart", "near tie"};
+    static const char *const names[] = {"subnormal", "1 - ulp", "one-hot", "uniform", "far apart", "near tie"};
     int kind = (int)rng_below(6);
     size_t common = rng_below(t->c);
     t->kind = names[kind];
     for (size_t r = 0; r < t->n * t->m; r++)
-        extreme_row(t->p + r * t->c, t->c, kind, rng_below(3) ? common : rng_below(t->c));
+        extreme_row(t->p + r * t->c, t->c, kind, rng_below(3) ? common : rng_below(t->c), ends_of(t->dtype));
 }
 
 /* Logits: ordinary ones, huge ones, large offsets that the softmax must cancel, and the probability 0. */
@@ -136,6 +152,17 @@ static inline double range_of(const trial *t) {
     return range;
 }
 
+/* To what the type holds, so that the reference and every tier read the same values. */
+static inline void narrow_values(trial *t) {
+    for (size_t i = 0; i < t->n * t->m * t->c; i++) {
+        uint16_t bits = narrow_bits(t->p[i], t->dtype);
+        t->p[i] = t->dtype == VG_F64   ? t->p[i]
+                  : t->dtype == VG_F32 ? (float)t->p[i]
+                  : t->dtype == VG_F16 ? ref_half(bits)
+                                       : ref_bfloat(bits);
+    }
+}
+
 /* The trial of this number; freed by trial_free. */
 static inline trial trial_new(uint64_t seed, uint64_t number) {
     trial t = {.number = number};
@@ -143,7 +170,9 @@ static inline trial trial_new(uint64_t seed, uint64_t number) {
     rng_next();
     draw_options(&t);
     int large = rng_below(32) == 0;
-    t.dtype = rng_below(2) ? VG_F64 : VG_F32;
+    t.dtype = (vg_dtype[]){VG_F64, VG_F32, VG_F16, VG_BF16}[rng_below(4)];
+    if (t.dtype == VG_BF16 && !t.options.logits) /* rounded rows sum to 1 within 1 / 512 only */
+        t.options.renormalise = 1;
     t.n = 1 + rng_below(4);
     t.m = 1 + rng_below(large ? MOST_MEMBERS : 9);
     t.c = 2 + rng_below(large ? MOST_CLASSES - 2 : 9);
@@ -160,10 +189,57 @@ static inline trial trial_new(uint64_t seed, uint64_t number) {
         for (size_t i = 0; i < t.n * t.m * t.c; i++)
             t.p[i] *= scale;
     }
-    for (size_t i = 0; t.dtype == VG_F32 && i < t.n * t.m * t.c; i++)
-        t.p[i] = (float)t.p[i];
+    narrow_values(&t);
     t.range = range_of(&t);
     return t;
+}
+
+/* What a run must have met, whatever the seed. */
+typedef enum feature {
+    HAS_SMALL_K,
+    HAS_LARGE_K,
+    HAS_CLASS_K,
+    HAS_TEMPERATURES,
+    HAS_SUBNORMAL,                       /* HAS_SUBNORMAL + the type: a value that is subnormal in it */
+    HAS_NEXT_TO_ONE = HAS_SUBNORMAL + 4, /* the number below 1 of the type */
+    HAS_ONE_HOT = HAS_NEXT_TO_ONE + 4,
+    HAS_LOGITS = HAS_ONE_HOT + 4,
+    HAS_PROBABILITIES = HAS_LOGITS + 4, /* as they are, or divided by their sums */
+    HAS_TASK = HAS_PROBABILITIES + 4,   /* + the task */
+    HAS_FLOOR = HAS_TASK + 3,           /* + the form of the floor */
+    HAS_MINUS_INFINITY = HAS_FLOOR + 3,
+    HAS_EQUAL_MEMBERS, /* M > 1, all the same */
+    HAS_ONE_MEMBER,
+    HAS_TWO_CLASSES,
+    HAS_MANY_CLASSES, /* more than a tile */
+    FEATURES
+} feature;
+
+static inline uint64_t features_of(const trial *t) {
+    static const double normal[] = {[VG_F32] = FLT_MIN, [VG_F64] = DBL_MIN, [VG_F16] = 0x1p-14, [VG_BF16] = FLT_MIN};
+    const vg_score_options *o = &t->options;
+    int type = (int)t->dtype, equal = t->m > 1;
+    uint64_t has = (uint64_t)1 << (HAS_TASK + (int)o->task) | (uint64_t)1 << (HAS_FLOOR + (int)o->floor_form) |
+                   (uint64_t)1 << ((o->logits ? HAS_LOGITS : HAS_PROBABILITIES) + type) |
+                   (uint64_t)(t->m == 1) << HAS_ONE_MEMBER | (uint64_t)(t->c == 2) << HAS_TWO_CLASSES |
+                   (uint64_t)(t->c > 64) << HAS_MANY_CLASSES | (uint64_t)(o->class_k != NULL) << HAS_CLASS_K |
+                   (uint64_t)(o->temperature_count > 1) << HAS_TEMPERATURES;
+    for (size_t i = 0; i < o->k_count; i++)
+        has |= (uint64_t)(o->k[i] < 1e-280) << HAS_SMALL_K | (uint64_t)(o->k[i] > 1e280) << HAS_LARGE_K;
+    for (size_t r = 0; r < t->n * t->m; r++) {
+        const double *row = t->p + r * t->c;
+        size_t zeros = 0, ones = 0;
+        for (size_t i = 0; i < t->c; i++) {
+            double x = row[i];
+            zeros += x == 0, ones += x == 1;
+            has |= (uint64_t)(x > 0 && x < normal[type]) << (HAS_SUBNORMAL + type) |
+                   (uint64_t)(x == 1 - ends_of(t->dtype).below_one) << (HAS_NEXT_TO_ONE + type) |
+                   (uint64_t)(x == -INFINITY) << HAS_MINUS_INFINITY;
+        }
+        has |= (uint64_t)(ones == 1 && zeros == t->c - 1) << (HAS_ONE_HOT + type);
+        equal = equal && memcmp(row, t->p + r / t->m * t->m * t->c, t->c * sizeof *row) == 0;
+    }
+    return has | (uint64_t)equal << HAS_EQUAL_MEMBERS;
 }
 
 /* A struct that is copied to another place points to its own settings again. */

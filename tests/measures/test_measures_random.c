@@ -25,6 +25,7 @@ typedef struct shared {
 
 static uint64_t seed = 1, reference_each = 16;
 static shared *common;
+static uint64_t *met; /* trials with each feature, of all processes */
 static const char *tier_name = "";
 
 /* --- results --------------------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ static void complain_of(const trial *t, const char *what, const char *field, siz
     if (common->complaints++ >= COMPLAINTS)
         return;
     fprintf(stderr, "trial %llu [%s] %s %s N=%zu M=%zu C=%zu task %d floor %d k", (unsigned long long)t->number,
-            tier_name, t->kind, t->dtype == VG_F64 ? "f64" : "f32", t->n, t->m, t->c, (int)o->task, (int)o->floor_form);
+            tier_name, t->kind, type_name(t->dtype), t->n, t->m, t->c, (int)o->task, (int)o->floor_form);
     for (size_t i = 0; i < o->k_count; i++)
         fprintf(stderr, " %.3g", o->k[i]);
     fprintf(stderr, "%s: %s: %s[%zu] = %.17g, expected %.17g\n", o->class_k ? " by class" : "", what, field, at, got,
@@ -65,17 +66,10 @@ static void complain_of(const trial *t, const char *what, const char *field, siz
 /* Scores p[n][m][c] with the type and options of the trial. */
 static int score_into(vg_scores *s, const trial *t, const double *p, size_t n, size_t m,
                       const vg_score_options *options) {
-    size_t count = n * m * t->c;
-    float *narrow = NULL;
-    vg_predictions v = vg_predictions_f64(p, n, m, t->c);
-    if (t->dtype == VG_F32) {
-        narrow = ref_alloc(count, sizeof *narrow);
-        for (size_t i = 0; i < count; i++)
-            narrow[i] = (float)p[i];
-        v = vg_predictions_f32(narrow, n, m, t->c);
-    }
+    void *data = narrowed(p, n * m * t->c, t->dtype);
+    vg_predictions v = {data, t->dtype, n, m, t->c, (ptrdiff_t)(m * t->c), (ptrdiff_t)t->c, 1};
     vg_status status = vg_score(s, NULL, &v, options);
-    free(narrow);
+    free(data);
     if (status != VG_OK && common->complaints++ < COMPLAINTS)
         fprintf(stderr, "trial %llu [%s] %s: refused: %s\n", (unsigned long long)t->number, tier_name, t->kind,
                 vg_error_message());
@@ -247,19 +241,30 @@ static void check_bounds(const trial *t, vg_scores *s) {
 /* --- invariances ----------------------------------------------------------------------------------------------------
  */
 
-/* The trial's values with samples, members or classes rotated; members also doubled. */
-static double *rearranged(const trial *t, size_t by_sample, size_t by_member, size_t by_class, size_t times) {
+/* 0 .. count - 1, in random order where `mixed`. */
+static void draw_order(size_t *order, size_t count, int mixed) {
+    for (size_t i = 0; i < count; i++) {
+        size_t at = mixed ? rng_below(i + 1) : i;
+        order[i] = order[at];
+        order[at] = i;
+    }
+}
+
+/* The trial's values with samples rotated, and members (members[m] first of all) and classes in another order; members
+ * `times` times. */
+static double *rearranged(const trial *t, size_t by_sample, const size_t *members, const size_t *classes,
+                          size_t times) {
     double *q = ref_alloc(t->n * t->m * times * t->c, sizeof *q);
     for (size_t n = 0; n < t->n; n++)
         for (size_t m = 0; m < t->m * times; m++)
             for (size_t c = 0; c < t->c; c++)
-                q[(((n + by_sample) % t->n) * t->m * times + m) * t->c + (c + by_class) % t->c] =
-                    t->p[(n * t->m + (m + by_member) % t->m) * t->c + c];
+                q[(((n + by_sample) % t->n) * t->m * times + m) * t->c + c] =
+                    t->p[(n * t->m + members[m % t->m]) * t->c + classes[c]];
     return q;
 }
 
 static void check_order(const trial *t, vg_scores *s, int kind) {
-    size_t times = kind == 2 ? 2 : 1, by_member = kind == 0 ? 1 : 0, by_class = kind == 1 ? 1 : 0;
+    size_t times = kind == 2 ? 2 : 1, members[MOST_MEMBERS], classes[MOST_CLASSES];
     static const char *const names[] = {"members in another order", "classes in another order", "members doubled"};
     const vg_score_options *o = &t->options;
     vg_score_options other = *o;
@@ -269,12 +274,14 @@ static void check_order(const trial *t, vg_scores *s, int kind) {
         return; /* depends on M by definition */
     if (kind == 1 && o->task != VG_TASK_MULTICLASS)
         return; /* each label is a problem of its own */
+    draw_order(members, t->m, kind == 0);
+    draw_order(classes, t->c, kind == 1);
     for (size_t c = 0; o->class_k && o->class_k_count > 1 && c < t->c; c++)
-        class_k[(c + by_class) % t->c] = o->class_k[c], other.class_k = class_k;
+        class_k[c] = o->class_k[classes[c]], other.class_k = class_k;
     for (size_t m = 0; o->temperature && o->temperature_count > 1 && m < t->m * times; m++)
-        temperature[m] = o->temperature[(m + by_member) % t->m], other.temperature = temperature;
+        temperature[m] = o->temperature[members[m % t->m]], other.temperature = temperature;
     other.temperature_count *= o->temperature_count > 1 ? times : 1;
-    double *q = rearranged(t, 0, by_member, by_class, times);
+    double *q = rearranged(t, 0, members, classes, times);
     vg_scores places = scores_new(shape_of_trial(t));
     if (score_into(&places, t, q, t->n, t->m * times, &other))
         agree(t, names[kind], s, &places, kind != 1);
@@ -285,7 +292,10 @@ static void check_order(const trial *t, vg_scores *s, int kind) {
 /* Samples in another order, and only some results: the same bits. */
 static void check_bits(const trial *t, vg_scores *s) {
     score_shape shape = shape_of_trial(t);
-    double *q = rearranged(t, 1, 0, 0, 1);
+    size_t members[MOST_MEMBERS], classes[MOST_CLASSES];
+    draw_order(members, t->m, 0);
+    draw_order(classes, t->c, 0);
+    double *q = rearranged(t, 1, members, classes, 1);
     vg_scores places = scores_new(shape), some = places;
     for (int f = 0; f < SCORE_FIELDS; f++)
         if (rng_below(2))
@@ -389,19 +399,35 @@ static int child_runs(const char *tier, size_t index, uint64_t first, uint64_t c
     return 1;
 }
 
+static void *shared_memory(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        abort();
+    return memory;
+}
+
+static void count_features(uint64_t first, uint64_t count) {
+    for (uint64_t number = first; number < first + count; number++) {
+        trial t = trial_new(seed, number);
+        trial_settle(&t);
+        uint64_t has = features_of(&t);
+        for (int f = 0; f < FEATURES; f++)
+            __atomic_fetch_add(&met[f], has >> f & 1, __ATOMIC_RELAXED);
+        trial_free(&t);
+    }
+}
+
 /* Every tier of this machine over a range of trials; the number of complaints. */
 static size_t run_range(uint64_t first, uint64_t count) {
     static const char *const tiers[] = {"portable", "neon", "avx2", "avx512"};
     size_t bad = 0;
-    void *memory = mmap(NULL, sizeof *common + 5 * AREA, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        abort();
+    void *memory = shared_memory(sizeof *common + 5 * AREA);
     double *areas = (double *)((char *)memory + AREA);
     common = memory;
     for (uint64_t done = 0; done < count && bad < COMPLAINTS * 10; done += CHUNK) {
         uint64_t size = count - done < CHUNK ? count - done : CHUNK;
         double *before = NULL;
+        count_features(first + done, size);
         for (size_t t = 0; t < sizeof tiers / sizeof *tiers; t++) {
             double *area = areas + t * (AREA / sizeof *areas);
             common->complaints = 0;
@@ -429,6 +455,7 @@ int main(int argc, char **argv) {
     uint64_t only = number_after(argc, argv, "--only", UINT64_MAX), failed = 0;
     seed = number_after(argc, argv, "--seed", 1 + seed_shift());
     reference_each = number_after(argc, argv, "--reference", 16);
+    met = shared_memory(FEATURES * sizeof *met);
     if (only != UINT64_MAX)
         return run_range(only, 1) > 0;
     for (uint64_t j = 0; j < jobs; j++)
@@ -436,6 +463,11 @@ int main(int argc, char **argv) {
             exit(run_range(j * cases / jobs, (j + 1) * cases / jobs - j * cases / jobs) > 0);
     for (int status; wait(&status) > 0;)
         failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    for (int f = 0; f < FEATURES; f++) /* the rarest is in one trial of about 150 */
+        if (cases >= 3000 && met[f] == 0 && ++failed)
+            fprintf(stderr, "no trial has feature %d (random_trials.h)\n", f);
+    for (int f = 0; jobs > 1 && f < FEATURES; f++)
+        printf("%llu%s", (unsigned long long)met[f], f < FEATURES - 1 ? " " : " trials with each feature\n");
     printf("%llu trials, %s\n", (unsigned long long)cases, failed ? "FAILED" : "passed");
     return failed > 0;
 }
