@@ -65,8 +65,8 @@ typedef struct setting {
     double temperature;
 } setting;
 
-/* The narrowed input as doubles, so that both sides see the same numbers. */
-static void *narrowed(double *data, size_t count, int f32) {
+/* As float, and the input itself rounded to float, so that both sides see the same numbers. */
+static void *rounded(double *data, size_t count, int f32) {
     float *narrow = ref_alloc(count, sizeof *narrow);
     for (size_t i = 0; i < count; i++) {
         narrow[i] = (float)data[i];
@@ -77,7 +77,7 @@ static void *narrowed(double *data, size_t count, int f32) {
 
 static void check(const setting *s) {
     double *data = make_predictions(s->n, s->m, s->c, s->logits ? MAKE_LOGITS : MAKE_DIRICHLET, s->logits ? 3 : 0.5);
-    float *narrow = narrowed(data, s->n * s->m * s->c, s->f32);
+    float *narrow = rounded(data, s->n * s->m * s->c, s->f32);
     vg_predictions view =
         s->f32 ? vg_predictions_f32(narrow, s->n, s->m, s->c) : vg_predictions_f64(data, s->n, s->m, s->c);
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
