@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Line and branch coverage of src/ without the CUDA files, of a build with the preset "coverage" whose tests have run.
 
-    scripts/coverage.py BUILD [--lines 95] [--branches 85] [--files 20]
+    scripts/coverage.py BUILD [--lines 95] [--branches 85] [--files 20] [--show TEXT] [--save FILE] [--join FILE ...]
 
 Reads what gcov makes of every object. A line or branch counts as run where it ran in any object: a header that several
 vector tiers compile is covered by the tier that ran it. Prints the files with the most lines that no test ran, a line
-for every module, and the total; the exit status is 1 where the total is below --lines or --branches per cent."""
+for every module, and the total; the exit status is 1 where the total is below --lines or --branches per cent.
+
+--show prints the lines that did not run, and those of whose branches some were not taken, of files whose names contain
+TEXT. --save writes all counts to a file; --join adds those that other builds or machines saved of the same sources."""
 
 import argparse
 import concurrent.futures
@@ -54,18 +57,37 @@ def joined(one, other):
 
 def read_build(build):
     total = {}
-    data = sorted(path for path in pathlib.Path(build).resolve().rglob("*.gcda") if "vargate-" in str(path))
-    if not data:
+    objects = sorted(path for path in pathlib.Path(build).resolve().rglob("*.gcno") if "vargate-" in str(path))
+    data = [path.with_suffix(".gcda") for path in objects]
+    if not any(path.exists() for path in data):
         raise SystemExit(f"coverage: {build} has no counts: build with the preset coverage and run the tests")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(read_object, data):
-            for name, (lines, branches) in found.items():
-                all_lines, all_branches = total.setdefault(name, ({}, {}))
-                for number, count in lines.items():
-                    all_lines[number] = max(all_lines.get(number, 0), count)
-                for number, ends in branches.items():
-                    all_branches[number] = joined(all_branches.get(number), ends)
+        for found in pool.map(read_object, [d if d.exists() else o for d, o in zip(data, objects)]):
+            join(total, found)
     return total
+
+
+def join(total, found):
+    for name, (lines, branches) in found.items():
+        all_lines, all_branches = total.setdefault(name, ({}, {}))
+        for number, count in lines.items():
+            all_lines[number] = max(all_lines.get(number, 0), count)
+        for number, ends in branches.items():
+            all_branches[number] = joined(all_branches.get(number), ends)
+
+
+def by_number(counts):
+    """Counts by line as json reads them: keys are texts there."""
+    return {int(number): count for number, count in counts.items()}
+
+
+def show_missing(name, lines, branches):
+    source = (ROOT / name).read_text().splitlines()
+    for number in sorted(lines):
+        ends = branches.get(number, [])
+        if lines[number] == 0 or 0 in ends:
+            said = "not run" if lines[number] == 0 else f"{sum(count > 0 for count in ends)}/{len(ends)}"
+            print(f"{name}:{number}: {said:8}{source[number - 1].strip()}")
 
 
 def figures(entries):
@@ -89,8 +111,19 @@ def main():
     parser.add_argument("--lines", type=float, default=0)
     parser.add_argument("--branches", type=float, default=0)
     parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--show")
+    parser.add_argument("--save", type=pathlib.Path)
+    parser.add_argument("--join", type=pathlib.Path, action="append", default=[])
     options = parser.parse_args()
     total = read_build(options.build)
+    for path in options.join:
+        saved = json.loads(path.read_text())
+        join(total, {name: (by_number(lines), by_number(ends)) for name, (lines, ends) in saved.items()})
+    if options.save:
+        options.save.write_text(json.dumps(total))
+    for name in sorted(total):
+        if options.show is not None and options.show in name:
+            show_missing(name, *total[name])
     missing = sorted(total, key=lambda name: -sum(count == 0 for count in total[name][0].values()))
     for name in missing[: options.files]:
         show(name, [total[name]])
