@@ -5,9 +5,10 @@
 Calibrate on CALIBRATION samples and make the sets of SAMPLES others, at one alpha and at five, from the same mean
 probabilities in memory: the peers take no members. vargate and TorchCP read float32, MAPIE, which computes in float64,
 float64. aps and raps have u = 1 (MAPIE: no u for test samples). BENCH_THREADS threads each, 2 by default. `seconds` and
-`ratio` are the least CPU time of the runs, which on a shared machine is more reliable than the wall time; give it
-BENCH_THREADS=1, because threads that wait for others count as busy. Sets are compared. One JSON line for each figure. A
-peer that is not installed is left out. At the end the rate of sets from ten members, beside that of scoring them.
+`ratio` are of the least CPU time of the runs, which on a shared machine is more reliable than the wall time; give it
+BENCH_THREADS=1, because threads that wait for others count as busy. `wall_seconds` and `wall_ratio` are of the wall
+time. Sets are compared. One JSON line for each figure. A peer that is not installed is left out. At the end the rate of
+sets from ten members, beside that of scoring them.
 """
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ def main() -> None:
                     "cpu": vargate.cpu_tier(),
                 }
                 line |= {"peer": peer, "peer_seconds": theirs, "peer_wall_seconds": their_wall}
-                print(json.dumps({**line, "ratio": theirs / seconds}), flush=True)
+                line |= {"ratio": theirs / seconds, "wall_ratio": their_wall / wall}
+                print(json.dumps(line), flush=True)
     print_rates(samples // 2, c)
 
 

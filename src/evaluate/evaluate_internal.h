@@ -57,6 +57,8 @@ typedef struct vg_keyed {
 /* Sorts keys[0 .. n - 1] upwards; scratch holds n. The order among equal keys is not defined. Sorting pairs can be
  * interrupted. */
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
+/* Sorts so far that the keys at places[0 .. count - 1], each below n, are those of the sorted order. */
+void vg_evaluate__select_keys(uint64_t *keys, uint64_t *scratch, size_t n, const size_t *places, size_t count);
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
 /* --- rows by vectors: rows_plain.c, x86/rows_avx512.c ----------------------------------------------------------- */

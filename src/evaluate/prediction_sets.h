@@ -22,7 +22,7 @@ vg_status vg_set_groups__find(uint32_t *out, vg_set_groups *groups, const char *
 void vg_set_groups__free(vg_set_groups *groups);
 
 typedef struct vg_sets_data {
-    vg_sets shown;    /* the public part; first, so that a pointer to it is a pointer to the whole */
+    vg_sets shown; /* the public part; first, so that a pointer to it is a pointer to the whole */
     vg_busy busy;
     vg_set_rule rule; /* lambda and k_reg are those of an alpha: vg_sets__rule */
     double alphas[VG_SETS_ALPHAS], lambdas[VG_SETS_ALPHAS], k_regs[VG_SETS_ALPHAS];
@@ -40,9 +40,10 @@ typedef struct vg_sets_data {
     vg_scorer *scorer;
     vg_pool *pool;
     unsigned threads;
-    size_t rows, long_rows;     /* of a piece with means, and of one that needs none */
+    /* Rows of a piece with means, of one that needs none, and of one that needs no scratch for results either. */
+    size_t rows, long_rows, longest_rows;
     double *mean, *std, *gated; /* rows x C */
-    double *scores;             /* threads x C; for calibration, rows */
+    double *scores;             /* threads x C */
     uint32_t *order;            /* threads x C */
     double *memory;             /* memory of the rooms */
     vg_set_room *rooms;         /* threads */
@@ -104,7 +105,7 @@ void vg_sets__figure(vg_sets_data *sets);
 
 /* A piece of rows whose means are in place: samples first .. first + rows - 1 of the calibration, or of the test. */
 typedef struct vg_sets_piece {
-    size_t rows;
+    size_t rows, chunk; /* chunk: rows that a thread takes at once */
     unsigned long long first;
     const int64_t *labels;
     const char *const *groups;
@@ -113,8 +114,9 @@ typedef struct vg_sets_piece {
 } vg_sets_piece;
 /* Whether the rows of the predictions can be read in place. */
 bool vg_sets__reads_directly(const vg_sets_data *sets, const vg_predictions *block);
-/* A row of floats for which lac with one threshold needs comparisons only; NULL where that does not hold. */
-const float *vg_sets__float_row(const vg_sets_data *sets, const vg_sets_piece *piece, size_t i);
+/* Rows of a piece as floats, for which lac with one threshold needs comparisons only; false where more is needed. */
+bool vg_sets__floats(vg_set_floats *out, const vg_sets_data *sets, const vg_sets_piece *piece, size_t first,
+                     size_t rows);
 /* The smallest float f >= 0 with 1 - f <= threshold; INFINITY where none is below 2. */
 float vg_sets__float_bound(double threshold);
 /* The values of row i that its set is made from: the gated mean, or the mean; borrowed, or in room->row. NULL: a row
@@ -123,8 +125,11 @@ const double *vg_sets__values(const vg_sets_data *sets, const vg_sets_piece *pie
 /* *refused: a row that was read in place may not be a distribution, and nothing was added. */
 vg_status vg_sets__calibrate(vg_sets_data *sets, const vg_sets_piece *piece, bool *refused);
 vg_status vg_sets__apply(vg_sets_data *sets, const vg_sets_piece *piece, bool *refused);
-/* Runs body over the rows of a piece in chunks: index i takes rows VG_SET_CHUNK i and following. */
-enum { VG_SET_CHUNK = 64 };
-vg_status vg_sets__over_rows(vg_sets_data *sets, size_t rows, vg_pool_body body, void *context);
+/* Runs body over the rows of a piece in chunks: index i takes rows piece->chunk i and following. */
+vg_status vg_sets__over_rows(vg_sets_data *sets, const vg_sets_piece *piece, vg_pool_body body, void *context);
+static inline size_t vg_sets__chunk_end(const vg_sets_piece *piece, size_t index) {
+    size_t end = (index + 1) * piece->chunk;
+    return end < piece->rows ? end : piece->rows;
+}
 
 #endif

@@ -136,23 +136,23 @@ static int32_t *sizes_of(const vg_sets_data *s, const vg_sets_piece *piece) {
     return piece->out->size ? piece->out->size : s->size;
 }
 
+static vg_set_marks marks_from(const vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
+    size_t at = i * s->shown.alpha_count, bytes = vg_sets__mask_bytes(s);
+    return (vg_set_marks){masks_of(s, piece) + at * bytes, sizes_of(s, piece) + at, bytes, s->shown.alpha_count};
+}
+
 /* Makes the sets of row i of the piece; the cell of its group is known. False: the row needs the scorer. */
 static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, unsigned worker,
                       const vg_set_rule *rules) {
     const vg_sets *shown = &s->shown;
     size_t C = shown->classes, A = shown->alpha_count, bytes = vg_sets__mask_bytes(s), top = 0;
     const vg_set_places *out = piece->out;
-    vg_set_marks marks = {masks_of(s, piece) + i * A * bytes, sizes_of(s, piece) + i * A, bytes, A};
-    const float *floats =
-        out->pred || out->p_value || out->value || shown->never_empty ? NULL : vg_sets__float_row(s, piece, i);
-    if (floats && s->rule.kernels->mark_floats(&marks, floats, C, s->bounds))
-        return true;
     const double *value = vg_sets__values(s, piece, i, &s->rooms[worker]);
     if (!value)
         return false;
     set_row r = {{value, s->std ? s->std + i * C : NULL, 1},
                  0,
-                 marks,
+                 marks_from(s, piece, i),
                  &s->rooms[worker],
                  s->scores + worker * C,
                  s->order + worker * C};
@@ -174,15 +174,22 @@ static bool make_sets(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uns
 
 static vg_status apply_rows(void *context, size_t index, unsigned worker) {
     apply_work *w = context;
+    const vg_sets_data *s = w->sets;
     vg_set_rule rules[VG_SETS_ALPHAS];
-    size_t end = (index + 1) * VG_SET_CHUNK;
-    for (size_t a = 0; a < w->sets->shown.alpha_count; a++)
-        rules[a] = vg_sets__rule(w->sets, a);
-    for (size_t i = index * VG_SET_CHUNK; i < (end < w->piece->rows ? end : w->piece->rows); i++)
-        if (!make_sets(w->sets, w->piece, i, worker, rules)) {
+    size_t end = vg_sets__chunk_end(w->piece, index);
+    vg_set_floats floats;
+    for (size_t a = 0; a < s->shown.alpha_count; a++)
+        rules[a] = vg_sets__rule(s, a);
+    for (size_t i = index * w->piece->chunk; i < end; i++) {
+        if (vg_sets__floats(&floats, s, w->piece, i, end - i)) {
+            vg_set_marks marks = marks_from(s, w->piece, i);
+            i += s->rule.kernels->mark_floats(&marks, &floats, s->bounds);
+        }
+        if (i < end && !make_sets(w->sets, w->piece, i, worker, rules)) {
             atomic_store(&w->refused, true);
             break;
         }
+    }
     return VG_OK;
 }
 
@@ -257,7 +264,7 @@ vg_status vg_sets__apply(vg_sets_data *s, const vg_sets_piece *piece, bool *refu
     apply_work work = {s, piece, false};
     if (s->shown.by == VG_SETS_BY_GROUP)
         VG_TRY(find_groups(s, piece));
-    VG_TRY(vg_sets__over_rows(s, piece->rows, apply_rows, &work));
+    VG_TRY(vg_sets__over_rows(s, piece, apply_rows, &work));
     *refused = atomic_load(&work.refused);
     if (*refused)
         return VG_OK;

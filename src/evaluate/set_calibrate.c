@@ -25,38 +25,50 @@ static double draw(const vg_sets_data *s, unsigned long long sample) {
 typedef struct label_work {
     vg_sets_data *sets;
     const vg_sets_piece *piece;
+    double *scores; /* the next places of the pool, one for each row */
+    uint32_t *cells;
     atomic_bool refused; /* a row needs the scorer */
 } label_work;
 
-/* Scores (or their parts) and cells of the labels. */
+/* The score (or its parts) and the cell of the label of row i. False: the row needs the scorer. */
+static bool score_label(const label_work *w, size_t i, unsigned worker) {
+    vg_sets_data *s = w->sets;
+    size_t C = s->shown.classes, y = (size_t)w->piece->labels[i];
+    const double *v = vg_sets__values(s, w->piece, i, &s->rooms[worker]);
+    if (!v)
+        return false;
+    vg_set_row row = {v, s->std ? s->std + i * C : NULL, draw(s, w->piece->first + i)};
+    if (s->shown.by == VG_SETS_BY_CLASS)
+        w->cells[i] = (uint32_t)y;
+    else if (s->shown.by == VG_SETS_BY_TOP)
+        w->cells[i] = (uint32_t)s->rule.kernels->top(v, C);
+    else if (s->shown.by == VG_SETS_BY_NONE)
+        w->cells[i] = 0;
+    if (s->needs_tuning)
+        s->parts[i] = vg_set__label_parts(&s->rule, &row, y);
+    else
+        w->scores[i] = vg_set__label_score(&s->rule, &row, y);
+    return true;
+}
+
 static vg_status score_labels(void *context, size_t index, unsigned worker) {
     label_work *w = context;
-    vg_sets_data *s = w->sets;
-    size_t end = (index + 1) * VG_SET_CHUNK, C = s->shown.classes;
-    for (size_t i = index * VG_SET_CHUNK; i < (end < w->piece->rows ? end : w->piece->rows); i++) {
-        const float *floats = vg_sets__float_row(s, w->piece, i);
-        if (floats && s->rule.kernels->mark_floats(&(vg_set_marks){0}, floats, C, NULL)) {
-            s->cells[i] = 0;
-            s->scores[i] = 1 - (double)floats[w->piece->labels[i]];
-            continue;
+    const vg_sets_data *s = w->sets;
+    const int64_t *labels = w->piece->labels;
+    size_t end = vg_sets__chunk_end(w->piece, index);
+    vg_set_floats floats;
+    for (size_t i = index * w->piece->chunk; i < end; i++) {
+        if (vg_sets__floats(&floats, s, w->piece, i, end - i)) {
+            size_t done = s->rule.kernels->mark_floats(&(vg_set_marks){0}, &floats, NULL);
+            for (size_t r = 0; r < done; r++, i++) {
+                w->cells[i] = 0;
+                w->scores[i] = 1 - (double)floats.v[(ptrdiff_t)r * floats.stride + labels[i]];
+            }
         }
-        const double *v = vg_sets__values(s, w->piece, i, &s->rooms[worker]);
-        if (!v) {
+        if (i < end && !score_label(w, i, worker)) {
             atomic_store(&w->refused, true);
             return VG_OK;
         }
-        vg_set_row row = {v, s->std ? s->std + i * C : NULL, draw(s, w->piece->first + i)};
-        size_t y = (size_t)w->piece->labels[i];
-        if (s->shown.by == VG_SETS_BY_CLASS)
-            s->cells[i] = (uint32_t)y;
-        else if (s->shown.by == VG_SETS_BY_TOP)
-            s->cells[i] = (uint32_t)s->rule.kernels->top(v, C);
-        else if (s->shown.by == VG_SETS_BY_NONE)
-            s->cells[i] = 0;
-        if (s->needs_tuning)
-            s->parts[i] = vg_set__label_parts(&s->rule, &row, y);
-        else
-            s->scores[i] = vg_set__label_score(&s->rule, &row, y);
     }
     return VG_OK;
 }
@@ -72,7 +84,7 @@ static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece)
 }
 
 /* Keeps row i of the piece, whose score still depends on lambda and k_reg. */
-static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
+static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uint32_t cell) {
     size_t C = s->shown.classes;
     if (is_tuning(s, piece->first + i)) {
         vg_set_room *room = &s->rooms[0];
@@ -81,7 +93,7 @@ static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t 
     }
     VG_TRY(
         vg_set__grow(&s->deferred, s->deferred_count, &s->deferred_room, s->deferred_count + 1, sizeof *s->deferred));
-    s->parts[i].cell = s->cells[i];
+    s->parts[i].cell = cell;
     s->deferred[s->deferred_count++] = s->parts[i];
     return VG_OK;
 }
@@ -94,23 +106,25 @@ static vg_status calibrate_multilabel(vg_sets_data *s, const vg_sets_piece *piec
 }
 
 vg_status vg_sets__calibrate(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
-    label_work work = {s, piece, false};
+    label_work work = {.sets = s, .piece = piece};
     *refused = false;
     if (!piece->labels)
         return vg_base__fail(VG_ERR_DATA, "calibration samples need labels");
     if (s->shown.multilabel)
         return calibrate_multilabel(s, piece);
     VG_TRY(check_labels(s, piece));
+    VG_TRY(vg_set_pool__reserve(&s->pooled, piece->rows));
+    work.scores = s->pooled.score + s->pooled.count;
+    work.cells = s->pooled.cell + s->pooled.count;
     for (size_t i = 0; s->shown.by == VG_SETS_BY_GROUP && i < piece->rows; i++)
-        VG_TRY(vg_set_groups__find(&s->cells[i], &s->groups, piece->groups[i], true));
-    VG_TRY(vg_sets__over_rows(s, piece->rows, score_labels, &work));
+        VG_TRY(vg_set_groups__find(&work.cells[i], &s->groups, piece->groups[i], true));
+    VG_TRY(vg_sets__over_rows(s, piece, score_labels, &work));
     *refused = atomic_load(&work.refused);
     if (*refused)
         return VG_OK;
-    if (!s->needs_tuning)
-        return vg_set_pool__add(&s->pooled, s->scores, s->cells, piece->rows);
-    for (size_t i = 0; i < piece->rows; i++)
-        VG_TRY(keep_parts(s, piece, i));
+    for (size_t i = 0; s->needs_tuning && i < piece->rows; i++)
+        VG_TRY(keep_parts(s, piece, i, work.cells[i]));
+    s->pooled.count += s->needs_tuning ? 0 : piece->rows;
     return VG_OK;
 }
 
@@ -138,9 +152,11 @@ static vg_status finish_tuning(vg_sets_data *s) {
 static vg_status pool_deferred(vg_sets_data *s, size_t alpha) {
     vg_set_rule rule = vg_sets__rule(s, alpha);
     vg_set_pool__free(&s->pooled);
-    for (size_t i = 0; i < s->deferred_count; i++) {
-        double score = vg_set__ranked_score(&rule, &s->deferred[i]);
-        VG_TRY(vg_set_pool__add(&s->pooled, &score, &s->deferred[i].cell, 1));
+    VG_TRY(vg_set_pool__reserve(&s->pooled, s->deferred_count));
+    for (; s->pooled.count < s->deferred_count; s->pooled.count++) {
+        const vg_set_parts *parts = &s->deferred[s->pooled.count];
+        s->pooled.score[s->pooled.count] = vg_set__ranked_score(&rule, parts);
+        s->pooled.cell[s->pooled.count] = parts->cell;
     }
     return VG_OK;
 }
@@ -166,7 +182,7 @@ static vg_status settle_multilabel(vg_sets_data *s) {
 static vg_status take_thresholds(vg_sets_data *s, size_t alpha, size_t end) {
     size_t cells = s->shown.cell_count;
     s->pooled.cells = cells;
-    VG_TRY(vg_set_pool__settle(&s->pooled));
+    VG_TRY(vg_set_pool__settle(&s->pooled, s->alphas + alpha, s->p_values ? 0 : end - alpha));
     s->shown.calibrated = s->pooled.count;
     for (size_t cell = 0; cell < cells; cell++) {
         const double *sorted = s->pooled.score + s->pooled.start[cell];

@@ -27,11 +27,16 @@ const double *vg_sets__values(const vg_sets_data *s, const vg_sets_piece *piece,
     return s->rule.kernels->is_distribution(row, C) ? row : NULL;
 }
 
-const float *vg_sets__float_row(const vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
+bool vg_sets__floats(vg_set_floats *out, const vg_sets_data *s, const vg_sets_piece *piece, size_t first, size_t rows) {
     const vg_predictions *block = piece->direct;
+    const vg_set_places *places = piece->out;
     bool plain = block && block->dtype == VG_F32 && s->rule.score == VG_SET_LAC && s->shown.by == VG_SETS_BY_NONE &&
-                 s->shown.classes <= VG_SET_FLOATS;
-    return plain ? (const float *)block->data + (ptrdiff_t)i * block->stride_n : NULL;
+                 s->shown.classes <= VG_SET_FLOATS &&
+                 !(places && (places->pred || places->p_value || places->value || s->shown.never_empty));
+    if (plain)
+        *out = (vg_set_floats){(const float *)block->data + (ptrdiff_t)first * block->stride_n, block->stride_n, rows,
+                               s->shown.classes};
+    return plain;
 }
 
 float vg_sets__float_bound(double threshold) {

@@ -62,16 +62,27 @@ static size_t mark_own(uint8_t *mask, const double *v, size_t n, double base, co
 
 static size_t mark_floats_at(uint8_t *mask, const float *v, size_t n, float bound) { MARK(v[c] >= bound); }
 
-static bool mark_floats(const vg_set_marks *to, const float *v, size_t n, const float *bounds) {
+static bool floats_sum_to_one(const float *v, size_t n) {
     float sum[4] = {0};
     unsigned bad = 0;
     for (size_t c = 0; c < n; c++) {
         bad |= !(v[c] >= 0);
         sum[c % 4] += v[c];
     }
-    for (size_t a = 0; a < to->alphas; a++)
-        to->size[a] = (int32_t)mark_floats_at(to->mask + a * to->bytes, v, n, bounds[a]);
     return !bad && sums_to_one((double)((sum[0] + sum[1]) + (sum[2] + sum[3])));
+}
+
+static size_t mark_floats(const vg_set_marks *to, const vg_set_floats *in, const float *bounds) {
+    for (size_t i = 0; i < in->rows; i++) {
+        const float *v = in->v + (ptrdiff_t)i * in->stride;
+        if (!floats_sum_to_one(v, in->n))
+            return i;
+        for (size_t a = 0; a < to->alphas; a++) {
+            size_t at = i * to->alphas + a;
+            to->size[at] = (int32_t)mark_floats_at(to->mask + at * to->bytes, v, in->n, bounds[a]);
+        }
+    }
+    return in->rows;
 }
 
 static size_t mark_from(uint8_t *mask, const double *v, size_t n, double least) { MARK(v[c] >= least); }

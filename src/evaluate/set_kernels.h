@@ -19,12 +19,19 @@ typedef struct vg_set_above {
     double sum, most;
 } vg_set_above;
 
-/* The sets of one sample: bits in the order of numpy.packbits, and their number. */
+/* The sets of one sample, or of several in a row: bits in the order of numpy.packbits, and their number. */
 typedef struct vg_set_marks {
-    uint8_t *mask; /* alphas x bytes */
-    int32_t *size; /* alphas */
+    uint8_t *mask; /* alphas x bytes for each sample */
+    int32_t *size; /* alphas for each sample */
     size_t bytes, alphas;
 } vg_set_marks;
+
+/* Rows of n floats; row i begins at v + i * stride. */
+typedef struct vg_set_floats {
+    const float *v;
+    ptrdiff_t stride;
+    size_t rows, n;
+} vg_set_floats;
 
 enum { VG_SET_FLOATS = 4096 };
 enum { VG_SET_SPARE = 8 }; /* elements that collect() may write beyond those it returns */
@@ -39,9 +46,10 @@ typedef struct vg_set_kernels {
     void (*mark_within)(const vg_set_marks *to, const double *v, size_t n, double base, const double *thresholds);
     /* Marks those with base - v[c] <= thresholds[c] and returns their number. */
     size_t (*mark_own)(uint8_t *mask, const double *v, size_t n, double base, const double *thresholds);
-    /* Marks the floats v >= bounds[alpha], none of which is negative. False: they may not be a distribution. n is at
-     * most VG_SET_FLOATS, so that the rounding of their sum stays within the tolerance. */
-    bool (*mark_floats)(const vg_set_marks *to, const float *v, size_t n, const float *bounds);
+    /* Marks the floats v >= bounds[alpha] of the rows before the first one that may not be a distribution, and returns
+     * the number of these rows. n is at most VG_SET_FLOATS, so that the rounding of a sum stays within the tolerance.
+     */
+    size_t (*mark_floats)(const vg_set_marks *to, const vg_set_floats *in, const float *bounds);
     size_t (*mark_from)(uint8_t *mask, const double *v, size_t n, double least); /* v >= least */
     /* Writes the values v >= least to `out`, of room n + VG_SET_SPARE, and returns their number. */
     size_t (*collect)(double *out, const double *v, size_t n, double least);

@@ -5,8 +5,12 @@
 #include "evaluate/prediction_sets.h"
 #include "measures/scorer.h"
 
-enum { PIECE_BYTES = 2 << 20 };                   /* of the means of a piece */
-enum { LONG_BYTES = 8 << 20, LONG_ROWS = 16384 }; /* of a piece without means; threads wait for each other at its end */
+enum { PIECE_BYTES = 2 << 20 }; /* of the means of a piece */
+/* Of a piece without means, with and without scratch for its results; threads wait for each other at its end. */
+enum { LONG_BYTES = 8 << 20, LONG_ROWS = 16384, LONGEST_BYTES = 128 << 20 };
+/* Rows that a thread takes at once: at least this many, and of a piece without means this many bytes, so that little
+ * is prefetched beyond them. */
+enum { CHUNK_ROWS = 64, CHUNK_BYTES = 128 << 10 };
 
 static const double usual_alpha = 0.1;
 
@@ -173,12 +177,14 @@ static vg_status make_means(vg_sets_data *s) {
 static vg_status make_room(vg_sets_data *s) {
     size_t C = s->shown.classes, A = s->shown.alpha_count, bytes = vg_sets__mask_bytes(s), scores, doubles;
     s->rows = PIECE_BYTES / sizeof(double) / C;
-    s->rows = s->rows > 4096 ? 4096 : s->rows < VG_SET_CHUNK ? VG_SET_CHUNK : s->rows / VG_SET_CHUNK * VG_SET_CHUNK;
+    s->rows = s->rows > 4096 ? 4096 : s->rows < CHUNK_ROWS ? CHUNK_ROWS : s->rows / CHUNK_ROWS * CHUNK_ROWS;
     s->long_rows = LONG_BYTES / sizeof(float) / C;
     s->long_rows = s->long_rows < s->rows ? s->rows : s->long_rows > LONG_ROWS ? LONG_ROWS : s->long_rows;
+    s->longest_rows = LONGEST_BYTES / sizeof(float) / C;
+    s->longest_rows = s->longest_rows < s->long_rows ? s->long_rows : s->longest_rows;
     if (!vg_base__mul(&doubles, s->threads, vg_set_room__doubles(C)) || !vg_base__mul(&scores, s->threads, C))
         return vg_base__fail(VG_ERR_MEMORY, "%zu classes do not fit in memory", C);
-    VG_TRY(vg_base__alloc(&s->scores, scores > s->long_rows ? scores : s->long_rows, sizeof *s->scores, "scores"));
+    VG_TRY(vg_base__alloc(&s->scores, scores, sizeof *s->scores, "scores"));
     VG_TRY(vg_base__alloc(&s->order, scores, sizeof *s->order, "ranks"));
     VG_TRY(vg_base__alloc(&s->memory, doubles, sizeof *s->memory, "rows"));
     VG_TRY(vg_base__alloc(&s->rooms, s->threads, sizeof *s->rooms, "rows"));
@@ -212,8 +218,8 @@ static vg_status prepare(vg_sets_data *s, const vg_predictions *block) {
     return s->tallies ? VG_OK : make_room(s);
 }
 
-vg_status vg_sets__over_rows(vg_sets_data *s, size_t rows, vg_pool_body body, void *context) {
-    size_t count = (rows + VG_SET_CHUNK - 1) / VG_SET_CHUNK;
+vg_status vg_sets__over_rows(vg_sets_data *s, const vg_sets_piece *piece, vg_pool_body body, void *context) {
+    size_t count = (piece->rows + piece->chunk - 1) / piece->chunk;
     if (s->threads > 1 && count > 1 && !s->pool)
         VG_TRY(vg_pool__new(&s->pool, s->threads));
     if (s->pool && count > 1)
@@ -253,10 +259,11 @@ typedef struct fed {
 
 /* Rows first .. first + rows - 1, read where they lie or from their means. *refused: see vg_sets__apply. */
 static vg_status feed_rows(vg_sets_data *s, const fed *all, size_t first, size_t rows, bool direct, bool *refused) {
-    size_t width = s->shown.multilabel ? all->block->c : 1;
+    size_t width = s->shown.multilabel ? all->block->c : 1, chunk = CHUNK_BYTES / sizeof(float) / all->block->c;
     vg_predictions part = part_of(all->block, first, rows);
     vg_set_places here = all->out ? places_from(all->out, first, s) : (vg_set_places){0};
     vg_sets_piece piece = {rows,
+                           direct && chunk > CHUNK_ROWS ? chunk : CHUNK_ROWS,
                            all->out ? s->shown.samples : s->seen,
                            all->labels ? all->labels + first * width : NULL,
                            all->groups ? all->groups + first : NULL,
@@ -274,11 +281,17 @@ static vg_status feed_rows(vg_sets_data *s, const fed *all, size_t first, size_t
     return VG_OK;
 }
 
+/* Whether each row of a piece needs memory of the object's own: parts of scores, groups, or sets that are only
+ * counted. */
+static bool needs_scratch(const vg_sets_data *s, const vg_set_places *out) {
+    return out ? s->shown.by == VG_SETS_BY_GROUP || !out->mask || !out->size : s->needs_tuning;
+}
+
 static vg_status feed_block(vg_sets_data *s, const fed *all) {
     size_t n = all->block->n, step;
     for (size_t first = 0; first < n; first += step) {
         bool direct = vg_sets__reads_directly(s, all->block), refused = true;
-        step = direct ? s->long_rows : s->rows;
+        step = !direct ? s->rows : needs_scratch(s, all->out) ? s->long_rows : s->longest_rows;
         step = n - first < step ? n - first : step;
         if (direct)
             VG_TRY(feed_rows(s, all, first, step, true, &refused));

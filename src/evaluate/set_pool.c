@@ -1,6 +1,7 @@
 /* set_pool.c - calibration scores by cell, their quantiles and p-values. See set_rule.h.
  *
- * Scores are sorted by (cell, score): a counting sort by cell, then the radix sort of the ranking within each cell. */
+ * A counting sort puts the scores in the order of the cells. Within each cell the bucket sort of the ranking follows
+ * for p-values; thresholds need single places of that order, and only the buckets that hold these are sorted. */
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/set_rule.h"
 
@@ -21,17 +22,41 @@ vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, si
     return VG_OK;
 }
 
-vg_status vg_set_pool__add(vg_set_pool *pool, const double *scores, const uint32_t *cells, size_t count) {
-    size_t total = pool->count + count;
+vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more) {
+    size_t total = pool->count + more;
     VG_TRY(vg_set__grow(&pool->score, pool->count, &pool->room, total, sizeof *pool->score));
-    VG_TRY(vg_set__grow(&pool->cell, pool->count, &pool->cell_room, total, sizeof *pool->cell));
-    memcpy(pool->score + pool->count, scores, count * sizeof *scores);
-    memcpy(pool->cell + pool->count, cells, count * sizeof *cells);
-    pool->count = total;
-    return VG_OK;
+    return vg_set__grow(&pool->cell, pool->count, &pool->cell_room, total, sizeof *pool->cell);
 }
 
-vg_status vg_set_pool__settle(vg_set_pool *pool) {
+/* The keys of the scores in the order of the cells. next: where the next score of each cell goes. */
+static void order_cells(uint64_t *keys, size_t *next, const vg_set_pool *pool) {
+    if (pool->cells == 1) { /* without counters, each of which would wait for the last one */
+        pool->start[1] = pool->count;
+        for (size_t i = 0; i < pool->count; i++)
+            keys[i] = vg_evaluate__key(pool->score[i]);
+        return;
+    }
+    for (size_t i = 0; i < pool->count; i++)
+        pool->start[pool->cell[i] + 1]++;
+    for (size_t c = 0; c < pool->cells; c++)
+        pool->start[c + 1] += pool->start[c];
+    memcpy(next, pool->start, pool->cells * sizeof *next);
+    for (size_t i = 0; i < pool->count; i++)
+        keys[next[pool->cell[i]]++] = vg_evaluate__key(pool->score[i]);
+}
+
+/* The places, from 0, of the quantiles in n sorted scores; returns their number. */
+static size_t places_of(size_t *out, const double *alphas, size_t alpha_count, size_t n) {
+    size_t count = 0;
+    for (size_t a = 0; a < alpha_count; a++) {
+        size_t place = vg_set__quantile_place(n, alphas[a]);
+        if (place <= n && n > 0)
+            out[count++] = place > 0 ? place - 1 : 0;
+    }
+    return count;
+}
+
+vg_status vg_set_pool__settle(vg_set_pool *pool, const double *alphas, size_t alpha_count) {
     uint64_t *keys, *scratch;
     size_t *next;
     VG_TRY(vg_base__zalloc(&pool->start, pool->cells + 1, sizeof *pool->start, "cells"));
@@ -39,15 +64,15 @@ vg_status vg_set_pool__settle(vg_set_pool *pool) {
     vg_status status = vg_base__alloc(&next, pool->cells + 1, sizeof *next, "cells");
     if (status == VG_OK) {
         scratch = keys + pool->count;
-        for (size_t i = 0; i < pool->count; i++)
-            pool->start[pool->cell[i] + 1]++;
-        for (size_t c = 0; c < pool->cells; c++)
-            pool->start[c + 1] += pool->start[c];
-        memcpy(next, pool->start, pool->cells * sizeof *next);
-        for (size_t i = 0; i < pool->count; i++)
-            keys[next[pool->cell[i]]++] = vg_evaluate__key(pool->score[i]);
-        for (size_t c = 0; c < pool->cells; c++)
-            vg_evaluate__sort_keys(keys + pool->start[c], scratch, vg_set_pool__samples(pool, c));
+        order_cells(keys, next, pool);
+        for (size_t c = 0; c < pool->cells; c++) {
+            size_t places[VG_SETS_ALPHAS], n = vg_set_pool__samples(pool, c);
+            if (alpha_count)
+                vg_evaluate__select_keys(keys + pool->start[c], scratch, n, places,
+                                         places_of(places, alphas, alpha_count, n));
+            else
+                vg_evaluate__sort_keys(keys + pool->start[c], scratch, n);
+        }
         for (size_t i = 0; i < pool->count; i++)
             pool->score[i] = vg_evaluate__unkey(keys[i]);
         vg_base__release(next);
@@ -68,9 +93,9 @@ size_t vg_set__quantile_place(size_t n, double alpha) {
     return (size_t)(fabs(place - whole) <= 1e-12 * all ? whole : ceil(place));
 }
 
-double vg_set__quantile(const double *sorted, size_t n, double alpha) {
+double vg_set__quantile(const double *settled, size_t n, double alpha) {
     size_t place = vg_set__quantile_place(n, alpha);
-    return place > n ? INFINITY : sorted[place > 0 ? place - 1 : 0];
+    return place > n ? INFINITY : settled[place > 0 ? place - 1 : 0];
 }
 
 double vg_set__p_value(const double *sorted, size_t n, double s) {

@@ -76,21 +76,23 @@ size_t vg_set__mark_prefix(uint8_t *mask, const vg_set_kernels *kernels, const d
 /* Calibration scores of labels, by cell. */
 typedef struct vg_set_pool {
     size_t cells, count, room, cell_room;
-    double *score;  /* count; sorted within each cell after settling */
+    double *score;  /* count */
     uint32_t *cell; /* count */
     size_t *start;  /* cells + 1, after settling */
 } vg_set_pool;
 /* Makes *array, of elements of `size` bytes and `used` of them in use, hold at least `needed`. */
 vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size);
-vg_status vg_set_pool__add(vg_set_pool *pool, const double *scores, const uint32_t *cells, size_t count);
-/* Sorts the scores within each cell. */
-vg_status vg_set_pool__settle(vg_set_pool *pool);
+/* Makes room for `more` scores and cells at `count`; the caller writes them and adds their number to count. */
+vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more);
+/* Puts the scores of a cell beside each other, so far in order that vg_set__quantile finds those of the alphas; no
+ * alphas: sorted, for vg_set__p_value. */
+vg_status vg_set_pool__settle(vg_set_pool *pool, const double *alphas, size_t alpha_count);
 void vg_set_pool__free(vg_set_pool *pool);
 static inline size_t vg_set_pool__samples(const vg_set_pool *pool, size_t cell) {
     return pool->start[cell + 1] - pool->start[cell];
 }
 /* The ceil((n + 1)(1 - alpha))-th smallest of n scores; INFINITY where that exceeds n. */
-double vg_set__quantile(const double *sorted, size_t n, double alpha);
+double vg_set__quantile(const double *settled, size_t n, double alpha);
 /* ceil((n + 1)(1 - alpha)), computed without rounding of the product: 0.9 x 10 is 9. */
 size_t vg_set__quantile_place(size_t n, double alpha);
 /* (1 + #{scores >= s}) / (n + 1). */

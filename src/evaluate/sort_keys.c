@@ -22,6 +22,23 @@
 
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n) { key_sort(keys, scratch, n, false); }
 
+void vg_evaluate__select_keys(uint64_t *keys, uint64_t *scratch, size_t n, const size_t *places, size_t count) {
+    size_t ends[1 << SORT_BITS];
+    bool sorted[1 << SORT_BITS] = {false};
+    size_t buckets = n <= SORT_SMALL ? 0 : key_scatter(keys, scratch, n, ends);
+    if (n <= SORT_SMALL)
+        key_insert(keys, keys, n);
+    for (size_t i = 0; buckets > 0 && i < count; i++) {
+        size_t bucket = 0;
+        while (ends[bucket] <= places[i])
+            bucket++;
+        size_t start = bucket ? ends[bucket - 1] : 0;
+        if (!sorted[bucket])
+            key_sort(scratch + start, keys + start, ends[bucket] - start, true);
+        sorted[bucket] = true;
+    }
+}
+
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker) {
     if (n < VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(pulse, worker));

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "vargate/sets.h"
+
 #include "evaluate/x86/avx512_target.h"
 
 static inline __mmask8 lanes(size_t left) { return left < 8 ? (__mmask8)((1u << left) - 1) : (__mmask8)0xff; }
@@ -110,54 +112,95 @@ static void mark_within(const vg_set_marks *to, const double *v, size_t n, doubl
     }
 }
 
-/* 16 floats, each eight in reverse; those beyond the end are 0. */
-static inline __m512 turned(__m512 x) {
-    return _mm512_permutexvar_ps(_mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8), x);
+/* Reverses the bits of each byte, so that the first class is the highest bit, as in numpy.packbits. */
+static void reverse_bits(uint8_t *bytes, size_t count) {
+    const __m512i nibble = _mm512_set1_epi8(0x0f);
+    const __m512i low = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15)); /* a nibble in reverse */
+    const __m512i high = _mm512_slli_epi16(low, 4);
+    for (size_t i = 0; i < count; i += 64) {
+        const __mmask64 here = count - i < 64 ? ((__mmask64)1 << (count - i)) - 1 : ~(__mmask64)0;
+        const __m512i x = _mm512_maskz_loadu_epi8(here, bytes + i);
+        const __m512i top = _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble);
+        const __m512i turned =
+            _mm512_or_si512(_mm512_shuffle_epi8(high, _mm512_and_si512(x, nibble)), _mm512_shuffle_epi8(low, top));
+        _mm512_mask_storeu_epi8(bytes + i, here, turned);
+    }
 }
 
-/* 32 floats of which `left` exist, one load for the check and for all alphas; returns which are negative or NaN. */
-static inline __mmask16 mark_32(const vg_set_marks *to, const float *v, size_t c, size_t left, const float *bounds,
-                                __m512 sums[2]) {
+/* What is known of a row of floats while it is read, and where its sets begin. */
+typedef struct float_row {
+    uint8_t *mask;
+    size_t bytes;
+    __m512 sums[2];
+    __m512i signs;                  /* a sign bit: some value was negative */
+    int32_t counts[VG_SETS_ALPHAS]; /* marks of each alpha */
+} float_row;
+
+/* 32 floats of which `left` exist, one load for the check and for all alphas. The first class is the lowest bit. */
+static inline void mark_32(float_row *row, const float *v, size_t c, size_t left, const float *bounds, size_t alphas) {
     const uint32_t here = left < 32 ? ((uint32_t)1 << left) - 1 : UINT32_MAX;
-    const __m512 x = _mm512_maskz_loadu_ps((__mmask16)here, v + c), low = turned(x);
-    const __m512 y = here >> 16 ? _mm512_maskz_loadu_ps((__mmask16)(here >> 16), v + c + 16) : _mm512_setzero_ps();
-    const __m512 high = turned(y), zero = _mm512_setzero_ps();
-    sums[0] = _mm512_add_ps(sums[0], x);
-    sums[1] = _mm512_add_ps(sums[1], y);
-    for (size_t a = 0; a < to->alphas; a++) {
+    const __mmask16 first = (__mmask16)here, second = (__mmask16)(here >> 16);
+    const __m512 x = _mm512_maskz_loadu_ps(first, v + c);
+    const __m512 y = second ? _mm512_maskz_loadu_ps(second, v + c + 16) : _mm512_setzero_ps();
+    row->sums[0] = _mm512_add_ps(row->sums[0], x);
+    row->sums[1] = _mm512_add_ps(row->sums[1], y);
+    row->signs = _mm512_or_si512(row->signs, _mm512_or_si512(_mm512_castps_si512(x), _mm512_castps_si512(y)));
+    for (size_t a = 0; a < alphas; a++) {
         const __m512 bound = _mm512_set1_ps(bounds[a]);
-        uint32_t bits = (uint32_t)_mm512_cmp_ps_mask(low, bound, _CMP_GE_OQ) |
-                        (uint32_t)_mm512_cmp_ps_mask(high, bound, _CMP_GE_OQ) << 16;
-        uint8_t *mask = to->mask + a * to->bytes + c / 8;
-        if (left >= 32) {
+        const uint32_t bits = (uint32_t)_mm512_mask_cmp_ps_mask(first, x, bound, _CMP_GE_OQ) |
+                              (uint32_t)_mm512_mask_cmp_ps_mask(second, y, bound, _CMP_GE_OQ) << 16;
+        uint8_t *mask = row->mask + a * row->bytes + c / 8;
+        if (left >= 32)
             memcpy(mask, &bits, sizeof bits);
-        } else {
-            size_t last = (left - 1) / 8; /* a bound of 0 would mark values beyond the end */
-            bits &= (uint32_t)((uint64_t)1 << 8 * (last + 1)) - 1;
-            if (left % 8)
-                bits &= ~((uint32_t)(0xffu >> left % 8) << 8 * last);
-            for (size_t byte = 0; byte <= last; byte++)
+        else
+            for (size_t byte = 0; byte < (left + 7) / 8; byte++)
                 mask[byte] = (uint8_t)(bits >> 8 * byte);
-        }
-        to->size[a] += (int32_t)_mm_popcnt_u32(bits);
+        row->counts[a] += (int32_t)_mm_popcnt_u32(bits);
     }
-    return _mm512_cmp_ps_mask(x, zero, _CMP_NGE_UQ) | _mm512_cmp_ps_mask(y, zero, _CMP_NGE_UQ);
 }
 
-static bool mark_floats(const vg_set_marks *to, const float *v, size_t n, const float *bounds) {
-    __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-    __mmask16 bad = 0;
-    size_t c = 0;
-    for (size_t a = 0; a < to->alphas; a++)
-        to->size[a] = 0;
-    for (; c + 32 <= n; c += 32) {
-        _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v), _MM_HINT_T0);
-        _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v + 64), _MM_HINT_T0);
-        bad |= mark_32(to, v, c, 32, bounds, sums);
+/* Negative values have the sign bit; NaN and infinity are in the sum. -0 counts as negative, which costs time only. */
+static inline bool is_float_distribution(const float_row *row) {
+    return !_mm512_movepi32_mask(row->signs) &&
+           fabs((double)_mm512_reduce_add_ps(_mm512_add_ps(row->sums[0], row->sums[1])) - 1) <= 0.9e-3;
+}
+
+static inline __attribute__((always_inline)) size_t mark_float_rows(const vg_set_marks *to, const vg_set_floats *in,
+                                                                    const float *bounds, size_t alphas) {
+    const size_t n = in->n;
+    for (size_t i = 0; i < in->rows; i++) {
+        const float *v = in->v + (ptrdiff_t)i * in->stride;
+        float_row row;
+        size_t c = 0;
+        row.mask = alphas ? to->mask + i * alphas * to->bytes : NULL;
+        row.bytes = to->bytes;
+        row.signs = _mm512_setzero_si512();
+        row.sums[0] = row.sums[1] = _mm512_setzero_ps();
+        for (size_t a = 0; a < alphas; a++)
+            row.counts[a] = 0;
+        for (; c + 32 <= n; c += 32) {
+            _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v), _MM_HINT_T0);
+            _mm_prefetch((const void *)((uintptr_t)(v + c) + FETCHED * sizeof *v + 64), _MM_HINT_T0);
+            mark_32(&row, v, c, 32, bounds, alphas);
+        }
+        if (c < n)
+            mark_32(&row, v, c, n - c, bounds, alphas);
+        if (!is_float_distribution(&row))
+            return i;
+        for (size_t a = 0; a < alphas; a++)
+            to->size[i * alphas + a] = row.counts[a];
     }
-    if (c < n)
-        bad |= mark_32(to, v, c, n - c, bounds, sums);
-    return !bad && fabs((double)_mm512_reduce_add_ps(_mm512_add_ps(sums[0], sums[1])) - 1) <= 0.9e-3;
+    return in->rows;
+}
+
+/* The usual one alpha, and none in calibration, are compiled without their loop. */
+static size_t mark_floats(const vg_set_marks *to, const vg_set_floats *in, const float *bounds) {
+    size_t alphas = to->alphas, done = alphas == 0   ? mark_float_rows(to, in, bounds, 0)
+                                       : alphas == 1 ? mark_float_rows(to, in, bounds, 1)
+                                                     : mark_float_rows(to, in, bounds, alphas);
+    reverse_bits(to->mask, done * alphas * to->bytes);
+    return done;
 }
 
 /* Marks where a comparison of eight reversed values gives a bit. */
