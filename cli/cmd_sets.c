@@ -13,7 +13,8 @@ typedef struct set_values {
 static const option_entry own_entries[] = {
     {"calibration", 0, OPTION_TEXT, OWN(calibration), "VAL", NULL,
      "predictions with labels to calibrate on; --labels are then its labels", 0, 0},
-    {"alpha", 0, OPTION_REALS, PLACE(alpha), "A,...", "0.1", "shares of samples whose label may be missed", 0, 0},
+    {"alpha", 0, OPTION_REALS, PLACE(alpha), "A,...", NULL, "shares of samples whose label may be missed (default 0.1)",
+     0, 0},
     {"score", 0, OPTION_CHOICE, OPTION(score), "lac|aps|raps|saps|margin|topk|snr", "lac", "nonconformity of a class",
      0, 0},
     {"by", 0, OPTION_TEXT, OWN(by), "CELLS", NULL,

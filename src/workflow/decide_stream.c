@@ -127,7 +127,11 @@ static cached_scorer *score_line(vg_decision_stream *s) {
     if (!fits_policy(s))
         return NULL;
     vg_calibrator *c = s->calibrator;
-    if (line->logits && c && c->temperature && c->count != 1 && c->count != line->m) {
+    if (!line->logits && c && c->temperature) {
+        snprintf(line->error, sizeof line->error, "probabilities, and a temperature applies to logits");
+        return NULL;
+    }
+    if (c && c->temperature && c->count != 1 && c->count != line->m) {
         snprintf(line->error, sizeof line->error, "%zu temperatures for %zu members", c->count, line->m);
         return NULL;
     }

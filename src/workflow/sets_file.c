@@ -167,6 +167,9 @@ static vg_status check_fit(const vg_sets_data *s, const vg_score_input *in) {
                              "%s: %zu members and %zu classes, the thresholds are for %zu and %zu: what is calibrated "
                              "on one ensemble promises nothing about another",
                              in->path, in->layout.m, in->layout.c, s->shown.members, s->shown.classes);
+    if (s->temperature && !in->logits)
+        return vg_base__fail(VG_ERR_DATA, "%s: probabilities, the thresholds are for logits at a temperature",
+                             in->path);
     VG_TRY(vg_prediction_file_classes(in->file, &names));
     if (!names || !s->class_names)
         return VG_OK;
@@ -259,10 +262,9 @@ static vg_status check(const sets_request *r, const char *path) {
 }
 
 static vg_status run(vg_sets_data **out, const sets_request *r, const char *path) {
-    if (r->own.calibration)
-        VG_TRY(calibrate(out, r));
-    else
-        VG_TRY(vg_sets__load(out, &r->sets));
+    vg_sets_options asked = r->sets;
+    asked.scoring = asked.scoring ? asked.scoring : r->input.scoring;
+    VG_TRY(r->own.calibration ? calibrate(out, r) : vg_sets__load(out, &asked));
     if ((*out)->shown.by == VG_SETS_BY_GROUP && path && !r->group)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s has thresholds by group: --by group:COLUMN names the groups' column",
                              r->sets.thresholds);

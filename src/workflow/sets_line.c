@@ -73,6 +73,10 @@ char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
     vg_predictions view = vg_predictions_f64(from->values, 1, from->m, from->c);
     if (l->map && !vg_stream_line__map(from, l->map))
         return NULL;
+    if (l->sets->temperature && !from->logits) {
+        snprintf(from->error, sizeof from->error, "probabilities, the thresholds are for logits at a temperature");
+        return NULL;
+    }
     vg_sets__read_logits(l->sets, from->logits);
     vg_status status = vg_sets__feed(l->sets, &l->places, &view, NULL, NULL);
     if (status != VG_OK) {

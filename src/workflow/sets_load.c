@@ -70,6 +70,35 @@ static vg_status read_settings(vg_sets_options *o, double alphas[VG_SETS_ALPHAS]
     return VG_OK;
 }
 
+/* The first option that asks for something else than the file holds; NULL: none. An option that has its default is
+ * not seen here: the file decides. */
+static const char *differing_option(const vg_sets_options *asked, const vg_sets_options *file) {
+    static const vg_sets_options none = VG_SETS_OPTIONS_INIT;
+    size_t count = asked->alphas ? asked->alpha_count : 0;
+    bool alphas = count == 0 || count == file->alpha_count;
+    for (size_t a = 0; alphas && a < count; a++)
+        alphas = !(asked->alphas[a] < file->alphas[a] || asked->alphas[a] > file->alphas[a]);
+    const struct {
+        const char *name;
+        double asked, file, usual;
+    } options[] = {{"alpha", alphas, 1, 1},
+                   {"score", asked->score, file->score, none.score},
+                   {"by", asked->by, file->by, none.by},
+                   {"gated", asked->gate, file->gate, NAN},
+                   {"lambda", asked->lambda, file->lambda, NAN},
+                   {"k-reg", asked->k_reg, file->k_reg, NAN},
+                   {"randomise", asked->randomise, file->randomise, none.randomise},
+                   {"confidence", asked->confidence, file->confidence, none.confidence},
+                   {"seed", (double)asked->seed, (double)file->seed, (double)none.seed}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        double found = options[i].asked, usual = options[i].usual;
+        bool given = isnan(usual) ? !isnan(found) : found < usual || found > usual;
+        if (given && !(found >= options[i].file && found <= options[i].file))
+            return options[i].name;
+    }
+    return NULL;
+}
+
 /* A list of positive numbers; *out is NULL where there is none. */
 static vg_status read_numbers(double **out, size_t *given, const json_t *root, const char *key, const char *path) {
     const json_t *list = json_object_get(root, key);
@@ -203,6 +232,10 @@ static vg_status load(vg_sets_data **out, const vg_sets_options *given, json_t *
         return vg_base__fail(VG_ERR_DATA, "%s: thresholds of schema %s; this vargate reads %s", path,
                              schema ? schema : "?", VG_JSON_SCHEMA);
     VG_TRY(read_settings(&o, alphas, root, path));
+    const char *other = differing_option(given, &o);
+    if (other)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s was calibrated with another --%s than is asked for: leave it out",
+                             path, other);
     vg_status status = read_scoring(&scoring, numbers, given, root, path);
     o.scoring = &scoring;
     if (status == VG_OK)

@@ -94,6 +94,20 @@ if [ "$(cat out)" = "$answer" ]; then pass; else fail "$(cat out err)"; fi
 run sets $example --thresholds named.json
 fails_with 1 "promises nothing about another"
 
+# Thresholds of logits at a temperature refuse probabilities, of a file and of a line.
+run sets --calibration $example --temperature 1.5 --save warm.json
+exits 0
+run sets $example --thresholds warm.json
+exits 0
+row=0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1
+rows=$(awk -v r="[$row]" 'BEGIN { for (i = 0; i < 100; i++) printf "%s%s", i ? "," : "", r }')
+echo "{\"id\":1,\"p\":[$rows]}" >warm.jsonl
+"$vargate" sets --stdin-jsonl --thresholds warm.json <warm.jsonl >out 2>err
+answer='{"id":1,"error":"probabilities, the thresholds are for logits at a temperature"}'
+if [ "$(cat out)" = "$answer" ]; then pass; else fail "$(cat out err)"; fi
+run sets warm.jsonl --thresholds warm.json
+fails_with 1 "probabilities, the thresholds are for logits at a temperature"
+
 # Multilabel: at most the share alpha of a sample's labels is missed.
 awk 'BEGIN { srand(4); for (i = 0; i < 400; i++) { a = rand(); b = rand();
     printf "{\"p\": [[%.6f, %.6f]], \"label\": [%d, %d]}\n", a, b, rand() < a, rand() < b } }' >multi.jsonl
@@ -128,6 +142,14 @@ run sets $example --calibration $example --p-values
 fails_with 2 "--p-values goes with -o"
 run sets $example --thresholds $example
 fails_with 1 "$example"
+for option in "--alpha 0.05" "--score aps" "--by class" "--gated 1" "--seed 3" "--confidence 0.9"; do
+    run sets $example --thresholds thresholds.json $option
+    fails_with 1 "was calibrated with another ${option%% *} than is asked for"
+done
+run sets $example --thresholds thresholds.json --preset vge
+fails_with 1 "was calibrated under another"
+run sets $example --thresholds thresholds.json --alpha 0.1 --score lac -q
+exits 0
 run sets $example --calibration $example --randomise --no-randomise
 fails_with 2 "exclude each other"
 run sets $example --calibration $example

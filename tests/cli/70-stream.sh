@@ -97,6 +97,10 @@ answers 1 '{"id":0,"pred":1,"decision":1,"gmu":0.26894142'
 run_on logits.jsonl decide --stdin-jsonl --temperature 2,4,8
 exits 0
 answers 1 '{"id":0,"error":"3 temperatures for 2 members"}'
+printf '{"id": 0, "p": [[0.5, 0.5], [0.5, 0.5]]}\n' >plain.jsonl
+run_on plain.jsonl decide --stdin-jsonl --temperature 2
+exits 0
+answers 1 '{"id":0,"error":"probabilities, and a temperature applies to logits"}'
 printf '{"id": 0, "p": [[0.9, 0.5], [0.7, 0.5]]}\n' >multi.jsonl
 run_on multi.jsonl decide --stdin-jsonl --multilabel
 exits 0
