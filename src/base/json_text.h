@@ -1,11 +1,13 @@
-/* json_text.h - building and writing JSON with jansson so that every failed allocation is noticed. For the modules
- * that use jansson. Internal. */
+/* json_text.h - building, writing and reading JSON with jansson so that every failed allocation is noticed. For the
+ * modules that use jansson. Internal. */
 #ifndef VG_JSON_TEXT_H
 #define VG_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "vargate/status.h"
 
 /* Set a key or append a value. Both take ownership of the value; *ok becomes false when it is NULL or cannot be
  * stored. */
@@ -30,5 +32,12 @@ static inline char *vg_base__json_text(const json_t *value, size_t flags) {
         text[size] = '\0';
     return text;
 }
+
+/* json_loadb(), and no value where an allocation failed, which json_loadb() does not always notice: *error then says
+ * "out of memory". `error` may be NULL. */
+json_t *vg_base__json_load(const char *text, size_t size, size_t flags, json_error_t *error);
+bool vg_base__json_no_memory(const json_error_t *error);
+/* The same of a file. The message names it, and the place in it. */
+vg_status vg_base__json_load_file(json_t **out, const char *path, size_t flags);
 
 #endif

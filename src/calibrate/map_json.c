@@ -248,10 +248,10 @@ vg_status vg_calibration_map_load(vg_calibration_map **out, const char *source) 
     *out = NULL;
     reading r = {.name = source[0] == '{' ? "the calibration map" : source};
     if (source[0] != '{')
-        VG_TRY(vg_calibrate__read_json(&root, source));
-    else if (!(root = json_loads(source, JSON_REJECT_DUPLICATES, &error)))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", r.name, error.line, error.column,
-                             error.text);
+        VG_TRY(vg_base__json_load_file(&root, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY));
+    else if (!(root = vg_base__json_load(source, strlen(source), JSON_REJECT_DUPLICATES, &error)))
+        return vg_base__fail(vg_base__json_no_memory(&error) ? VG_ERR_MEMORY : VG_ERR_FORMAT,
+                             "%s: not JSON at line %d, column %d: %s", r.name, error.line, error.column, error.text);
     r.root = root;
     vg_status status = read_map(&r);
     json_decref(root);

@@ -1,12 +1,10 @@
-/* map_json.h - calibration maps as JSON, and reading files of JSON. Internal to calibrate. */
+/* map_json.h - calibration maps as JSON. Internal to calibrate. */
 #ifndef VG_CALIBRATE_MAP_JSON_H
 #define VG_CALIBRATE_MAP_JSON_H
 
 #include "calibrate/json_values.h"
 #include "calibrate/map.h"
 
-/* Reads a file of JSON; *out is released with json_decref. */
-vg_status vg_calibrate__read_json(json_t **out, const char *path);
 /* "an object", "a number", ...; "nothing" for NULL. */
 const char *vg_calibrate__type_name(const json_t *value);
 /* The numbers > 0 at `key` of root, an array of one or more; released with vg_base__release. */

@@ -12,7 +12,7 @@
 #include "calibrate/calibration.h"
 #include "calibrate/map_json.h"
 
-enum { LARGEST_FILE = 1 << 30, DIGITS = 17 };
+enum { DIGITS = 17 };
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 /* One field of every fit. */
@@ -230,27 +230,9 @@ vg_status vg_calibrate__take(double **out, size_t *count, const json_t *root, co
     return VG_OK;
 }
 
-vg_status vg_calibrate__read_json(json_t **out, const char *path) {
-    vg_mapping mapping;
-    json_error_t error;
-    VG_TRY(vg_file__map(&mapping, path));
-    vg_status status = VG_OK;
-    *out = NULL;
-    if (mapping.size <= LARGEST_FILE)
-        *out = json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (mapping.size > LARGEST_FILE)
-        status = vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes, expected a JSON file of at most %d", path, mapping.size,
-                               (int)LARGEST_FILE);
-    else if (!*out)
-        status = vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", path, error.line, error.column,
-                               error.text);
-    vg_file__unmap(&mapping);
-    return status;
-}
-
 static vg_status load_numbers(double **out, size_t *count, const char *path, const char *key) {
     json_t *root;
-    VG_TRY(vg_calibrate__read_json(&root, path));
+    VG_TRY(vg_base__json_load_file(&root, path, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY));
     vg_status status = vg_calibrate__take(out, count, root, path, key);
     json_decref(root);
     return status;

@@ -8,6 +8,7 @@
  * recursion, and each sample is parsed by itself, at most 64 MiB of it. */
 #include <string.h>
 
+#include "base/json_text.h"
 #include "formats/json_records.h"
 
 typedef struct span {
@@ -103,11 +104,11 @@ static vg_status parse(json_t **out, const vg_source *source, span s) {
         return vg_base__fail(VG_ERR_FORMAT, "%s: byte %zu: a value has %zu bytes, at most %d can be read", source->path,
                              s.begin, s.end - s.begin, VG_JSON_LIMIT);
     json_error_t error;
-    *out = json_loadb((const char *)source->map.bytes + s.begin, s.end - s.begin,
-                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    *out = vg_base__json_load((const char *)source->map.bytes + s.begin, s.end - s.begin,
+                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!*out)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: byte %zu: %s", source->path, s.begin + (size_t)error.position,
-                             error.text);
+        return vg_base__fail(vg_base__json_no_memory(&error) ? VG_ERR_MEMORY : VG_ERR_FORMAT, "%s: byte %zu: %s",
+                             source->path, s.begin + (size_t)error.position, error.text);
     return VG_OK;
 }
 

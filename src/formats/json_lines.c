@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/json_text.h"
 
 static vg_status hand_over(const char *path, const char *line, vg_json_line_fn take, void *context) {
     json_error_t error = {.line = 0};
-    json_t *value = json_loads(line, 0, &error);
-    if (!value && json_error_code(&error) == json_error_out_of_memory)
+    json_t *value = vg_base__json_load(line, strlen(line), 0, &error);
+    if (!value && vg_base__json_no_memory(&error))
         return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its lines", path);
     vg_status status = take(context, line, value);
     json_decref(value);

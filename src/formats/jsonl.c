@@ -4,6 +4,7 @@
  *
  * json_records.c describes the keys. "classes" in the first line names the classes. Every line must have the same
  * keys and shapes. */
+#include "base/json_text.h"
 #include "formats/json_records.h"
 
 static vg_status read_line(vg_json_records *r, const vg_lines *lines) {
@@ -11,10 +12,10 @@ static vg_status read_line(vg_json_records *r, const vg_lines *lines) {
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu has %zu bytes, at most %d can be read", r->source->path,
                              r->number, lines->length, VG_JSON_LIMIT);
     json_error_t error;
-    json_t *object = json_loadb(lines->text, lines->length, JSON_REJECT_DUPLICATES, &error);
+    json_t *object = vg_base__json_load(lines->text, lines->length, JSON_REJECT_DUPLICATES, &error);
     if (!object)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %d: %s", r->source->path, r->number, error.position,
-                             error.text);
+        return vg_base__fail(vg_base__json_no_memory(&error) ? VG_ERR_MEMORY : VG_ERR_FORMAT,
+                             "%s: line %zu, column %d: %s", r->source->path, r->number, error.position, error.text);
     vg_status status = json_is_object(object) ? vg_json__add_record(r, object)
                                               : vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: is not a JSON object",
                                                               r->source->path, r->number);

@@ -2,10 +2,10 @@
  *
  * Members that are not .npy files, or hold types that are not supported (strings, objects), are skipped; asking for
  * one gives the reason. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "formats/source.h"
 
 /* A deflated member: its header is inflated here, its elements when they are read. */
@@ -80,7 +80,10 @@ static vg_status read_comment(vg_source *source) {
     size_t size = source->map.size, lowest = size > 22 + 65535 ? size - 22 - 65535 : 0, at = size - 22;
     while (at > lowest && (memcmp(bytes + at, "PK\5\6", 4) != 0 || at + 22 + vg_le16(bytes + at + 20) != size))
         at--;
-    json_t *object = size > at + 22 ? json_loadb((const char *)bytes + at + 22, size - at - 22, 0, NULL) : NULL;
+    json_error_t error = {.line = 0};
+    json_t *object = vg_base__json_load((const char *)bytes + at + 22, size - at - 22, 0, &error);
+    if (vg_base__json_no_memory(&error))
+        return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its comment", source->path);
     bool texts = json_is_object(object) && json_object_size(object) > 0;
     const char *key;
     json_t *value;

@@ -9,10 +9,10 @@
  *
  * As in the reference implementation, the tensors must fill the file exactly: no overlap, no gap, nothing left
  * over. Types that are not supported (8-bit floats) are skipped; asking for one gives the reason. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "formats/source.h"
 
 enum { HEADER_LIMIT = 100000000 };
@@ -215,10 +215,10 @@ vg_status vg_safetensors__read(vg_source *source) {
         return vg_base__fail(VG_ERR_FORMAT, "%s: its header of %llu bytes does not fit its %zu bytes", source->path,
                              (unsigned long long)length, size);
     json_error_t error;
-    json_t *header = json_loadb((const char *)bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+    json_t *header = vg_base__json_load((const char *)bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (!header)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: its header, at byte %d: %s", source->path, 8 + error.position,
-                             error.text);
+        return vg_base__fail(vg_base__json_no_memory(&error) ? VG_ERR_MEMORY : VG_ERR_FORMAT,
+                             "%s: its header, at byte %d: %s", source->path, 8 + error.position, error.text);
     vg_status status;
     if (!json_is_object(header))
         status = vg_base__fail(VG_ERR_FORMAT, "%s: its header is not a JSON object", source->path);

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "formats/arrays.h"
 #include "formats/strings.h"
 #include "vargate/formats.h"
@@ -169,9 +170,5 @@ static inline uint64_t vg_le64(const uint8_t *p) { return (uint64_t)vg_le32(p) |
 static inline void vg_put16(uint8_t *p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
 static inline void vg_put32(uint8_t *p, uint32_t v) { vg_put16(p, v), vg_put16(p + 2, v >> 16); }
 static inline void vg_put64(uint8_t *p, uint64_t v) { vg_put32(p, (uint32_t)v), vg_put32(p + 4, (uint32_t)(v >> 32)); }
-
-/* A number's text, independent of the locale: decimal, or nan / inf. False when `text` (length bytes) is anything
- * else. */
-bool vg_number__parse(double *out, const char *text, size_t length);
 
 #endif

@@ -1,9 +1,9 @@
 /* stored_names.c - names of classes and ids of samples stored beside predictions: arrays of texts or whole numbers,
  * or a JSON list in the metadata. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "formats/labels.h"
 
 vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted) {
@@ -40,9 +40,12 @@ vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, co
 /* The metadata "classes", a JSON list of texts: .safetensors has no arrays of texts. */
 vg_status vg_names__metadata(vg_strings *out, const vg_source *source) {
     const char *text = vg_source__metadata(source, "classes");
-    json_t *list = text ? json_loads(text, 0, NULL) : NULL, *name;
+    json_error_t error = {.line = 0};
+    json_t *list = text ? vg_base__json_load(text, strlen(text), 0, &error) : NULL, *name;
     size_t i;
     vg_status status = VG_OK;
+    if (vg_base__json_no_memory(&error))
+        return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for the names of its classes", source->path);
     json_array_foreach(list, i, name) {
         if (status == VG_OK && json_is_string(name))
             status = vg_strings__push(out, json_string_value(name), json_string_length(name));

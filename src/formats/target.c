@@ -20,12 +20,12 @@
 #define _GNU_SOURCE /* memmem */
 #endif
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "formats/writer.h"
 
 enum { LONGEST_LINE = 16 << 20, LARGEST_JSON = 64 << 20, HTML_HEAD = 4096 };
@@ -112,7 +112,7 @@ static bool is_heading(const char *line, size_t length, vg_product product) {
 
 /* Whether the first line of a file of JSON lines is that of the product. */
 static bool is_record(const char *line, size_t length, vg_product product) {
-    json_t *object = products[product].keys[0] ? json_loadb(line, length, 0, NULL) : NULL;
+    json_t *object = products[product].keys[0] ? vg_base__json_load(line, length, 0, NULL) : NULL;
     bool ours = json_is_object(object);
     for (const char *const *key = products[product].keys; ours && *key; key++)
         ours = json_object_get(object, *key) != NULL;
@@ -121,7 +121,7 @@ static bool is_record(const char *line, size_t length, vg_product product) {
 }
 
 static bool is_temperatures(const char *text, size_t size) {
-    json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
+    json_t *object = size <= LARGEST_JSON ? vg_base__json_load(text, size, 0, NULL) : NULL;
     bool ours =
         (json_is_array(json_object_get(object, "temperatures")) && json_is_string(json_object_get(object, "solver"))) ||
         (json_is_array(json_object_get(object, "maps")) && json_is_array(json_object_get(object, "fits")));
@@ -131,7 +131,7 @@ static bool is_temperatures(const char *text, size_t size) {
 
 /* Whether a text is a JSON document of the command `wanted`, or a list that begins with one. */
 static bool is_document(const char *text, size_t size, const char *wanted) {
-    json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
+    json_t *object = size <= LARGEST_JSON ? vg_base__json_load(text, size, 0, NULL) : NULL;
     const json_t *one = json_is_array(object) ? json_array_get(object, 0) : object;
     const char *command = json_string_value(json_object_get(one, "command"));
     bool ours = command && strcmp(command, wanted) == 0;

@@ -210,8 +210,11 @@ static size_t whole(const json_t *object, const char *key) {
 static double real(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
 
 static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path, const char *text) {
-    json_t *j = text ? json_loads(text, 0, NULL) : NULL;
+    json_error_t error = {.line = 0};
+    json_t *j = text ? vg_base__json_load(text, strlen(text), 0, &error) : NULL;
     memset(s, 0, sizeof *s);
+    if (vg_base__json_no_memory(&error))
+        return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for the state of training", path);
     if (!j || !json_object_get(j, "epoch") || !json_object_get(j, "classes"))
         return json_decref(j),
                vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no state of training in it", path);
@@ -299,7 +302,10 @@ vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *
 }
 
 static vg_status names_from_text(char **names, const char *path, const char *text, size_t classes) {
-    json_t *list = json_loads(text, 0, NULL);
+    json_error_t error = {.line = 0};
+    json_t *list = vg_base__json_load(text, strlen(text), 0, &error);
+    if (vg_base__json_no_memory(&error))
+        return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for the names of its classes", path);
     vg_status status = json_is_array(list) && json_array_size(list) == classes
                            ? VG_OK
                            : vg_base__fail(VG_ERR_FORMAT, "%s: its class names are not a list of %zu", path, classes);

@@ -338,7 +338,10 @@ vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *m) {
     size_t start = t->log_length;
     while (start > 0 && (start == t->log_length || t->log[start - 1] != '\n'))
         start--;
-    json_t *j = t->log ? json_loads(t->log + start, 0, NULL) : NULL;
+    json_error_t error = {.line = 0};
+    json_t *j = t->log ? vg_base__json_load(t->log + start, strlen(t->log + start), 0, &error) : NULL;
+    if (vg_base__json_no_memory(&error))
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the log of training");
     if (!j) /* the file was removed: there is no line to add to */
         return VG_OK;
     t->log_length = start;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/json_text.h"
 #include "formats/tfevents.h"
 #include "nn/trainer.h"
 
@@ -61,7 +62,10 @@ static vg_status write_lines(vg_training *t) {
     vg_status status = VG_OK;
     while (*line && status == VG_OK) {
         size_t length = strcspn(line, "\n");
-        json_t *j = json_loadb(line, length, 0, NULL);
+        json_error_t error = {.line = 0};
+        json_t *j = vg_base__json_load(line, length, 0, &error);
+        if (vg_base__json_no_memory(&error))
+            status = vg_base__fail(VG_ERR_MEMORY, "out of memory for the log of training");
         if (j)
             status = vg_train__write_event(t, j);
         json_decref(j);

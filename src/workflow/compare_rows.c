@@ -4,13 +4,13 @@
  * does not grow with the measures of every input. Stored results are read from their JSON. */
 #include "workflow/compare_rows.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/json_text.h"
 #include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
 #include "workflow/report_files.h"
@@ -243,14 +243,12 @@ static vg_status add_stored(vg_compare_rows *rows, const json_t *document, const
 }
 
 static vg_status load_json(json_t **out, const char *path) {
-    json_error_t error;
-    *out = json_load_file(path, 0, &error);
-    if (!json_is_object(*out)) {
-        json_decref(*out);
-        *out = NULL;
-        return vg_base__fail(VG_ERR_DATA, "%s: line %d: %s", path, error.line, error.text);
-    }
-    return VG_OK;
+    VG_TRY(vg_base__json_load_file(out, path, 0));
+    if (json_is_object(*out))
+        return VG_OK;
+    json_decref(*out);
+    *out = NULL;
+    return vg_base__fail(VG_ERR_DATA, "%s: not a JSON object", path);
 }
 
 /* --- out-of-distribution sets of a run ---------------------------------------------------------------------------- */

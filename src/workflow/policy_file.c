@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "calibrate/calibration.h"
 #include "formats/arrays.h"
 #include "formats/text_file.h"
@@ -237,7 +238,7 @@ static json_t *policy_json(const vg_policy_data *policy) {
 static vg_status put_temperature(json_t *out, const char *text) {
     vg_calibrator *calibrator;
     if (text && *text == '{') {
-        vg_json__put(out, "calibration_map", json_loads(text, 0, NULL));
+        vg_json__put(out, "calibration_map", vg_base__json_load(text, strlen(text), 0, NULL));
         return VG_OK;
     }
     VG_TRY(vg_calibrator__read(&calibrator, text));
@@ -421,15 +422,14 @@ static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *p
 }
 
 vg_status vg_policy__load(vg_policy_data *policy, const char *path) {
-    json_error_t error;
-    if (access(path, R_OK) != 0)
-        return vg_base__fail(VG_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
-    json_t *root = json_load_file(path, 0, &error);
-    if (!root)
+    json_t *root;
+    vg_status status = vg_base__json_load_file(&root, path, 0);
+    if (status == VG_ERR_FORMAT)
         return vg_base__fail(VG_ERR_DATA, "%s: not a policy, which is JSON; 'vargate decide --save' writes one", path);
+    VG_TRY(status);
     policy->count = 1;
     policy->shown.confidence = 0.95;
-    vg_status status = read_policy(policy, root, path);
+    status = read_policy(policy, root, path);
     json_decref(root);
     if (status == VG_OK)
         status = vg_base__strdup(&policy->origin, path);

@@ -1,7 +1,6 @@
 /* reproduction.c - the paper's table of accuracy, F1 and ECE, filled from finished runs of its recipes. */
 #include "workflow/reproduction.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/json_text.h"
 
 /* As published, except one accuracy: SVHN's last-layer ensemble is printed with .992, while the calibrated one,
  * whose predictions are the same up to ties, has .921; .922 must have been meant. */
@@ -67,15 +67,11 @@ static void take(vg_paper_cell *cell, const json_t *evaluation) {
 static vg_status load(json_t **out, const char *folder, const char *recipe, const char *name) {
     char path[VG_PAPER_FOLDER + 200];
     struct stat info;
-    json_error_t error;
     *out = NULL;
     snprintf(path, sizeof path, "%s/%s/%s", folder, recipe, name);
     if (stat(path, &info) != 0)
         return VG_OK;
-    *out = json_load_file(path, 0, &error);
-    if (*out)
-        return VG_OK;
-    return vg_base__fail(VG_ERR_DATA, "%s: line %d: %s", path, error.line, error.text);
+    return vg_base__json_load_file(out, path, 0);
 }
 
 static vg_status fill_cell(vg_paper_cell *cell, const char *folder) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "calibrate/calibration.h"
 #include "vargate/temperatures.h"
 #include "workflow/decide_json.h"
@@ -246,11 +247,9 @@ static vg_status load(vg_sets_data **out, const vg_sets_options *given, json_t *
 }
 
 vg_status vg_sets__load(vg_sets_data **out, const vg_sets_options *options) {
-    json_error_t error;
-    json_t *root = json_load_file(options->thresholds, 0, &error);
+    json_t *root;
     *out = NULL;
-    if (!root)
-        return vg_base__fail(VG_ERR_DATA, "%s: %s", options->thresholds, error.text);
+    VG_TRY(vg_base__json_load_file(&root, options->thresholds, 0));
     vg_status status = load(out, options, root);
     json_decref(root);
     if (status != VG_OK) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "vargate/formats.h"
 #include "workflow/decide_json.h"
 #include "workflow/json_build.h"
@@ -159,7 +160,7 @@ static json_t *thresholds_document(const vg_sets_data *s) {
     if (s->temperature)
         vg_json__put(out, "temperature", vg_json__numbers(s->temperature, s->scoring.temperature_count));
     if (s->map)
-        vg_json__put(out, "calibration_map", json_loads(s->map, 0, NULL));
+        vg_json__put(out, "calibration_map", vg_base__json_load(s->map, strlen(s->map), 0, NULL));
     if (s->class_k)
         vg_json__put(out, "class_k", vg_json__numbers(s->class_k, s->scoring.class_k_count));
     vg_json__put(out, "conventions", vg_conventions__json(&s->scoring));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "data/image_file.h"
 #include "formats/arrays.h"
 #include "report/map_picture.h"
@@ -54,7 +55,9 @@ static vg_status path_of(char out[PATH], const map_job *job, const char *name) {
 static bool is_ours(const char *folder) {
     char path[PATH];
     snprintf(path, sizeof path, "%s/maps.json", folder);
-    json_t *root = json_load_file(path, 0, NULL);
+    json_t *root;
+    if (vg_base__json_load_file(&root, path, 0) != VG_OK)
+        return false;
     const char *command = json_string_value(json_object_get(root, "command"));
     const char *schema = json_string_value(json_object_get(root, "schema"));
     bool ours = command && schema && strcmp(command, "maps") == 0 && strcmp(schema, VG_JSON_SCHEMA) == 0;

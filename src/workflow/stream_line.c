@@ -304,9 +304,9 @@ static bool take_object(vg_stream_line *line, const json_t *object) {
 
 static bool read_full(vg_stream_line *line, const char *text, size_t length) {
     json_error_t error;
-    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *object = vg_base__json_load(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!object) {
-        line->no_memory = json_error_code(&error) == json_error_out_of_memory;
+        line->no_memory = vg_base__json_no_memory(&error);
         snprintf(line->error, sizeof line->error, "not JSON at byte %d: %.180s", error.position, error.text);
         return false;
     }

@@ -7,27 +7,30 @@
 #endif
 #include <locale.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "formats/source.h"
+#include "base/number.h"
 
 static bool slow(double *out, const char *text, size_t length) {
-    char copy[512];
-    if (length >= sizeof copy)
-        return false;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
+    char room[512], *copy = length < sizeof room ? room : malloc(length + 1), *end;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0)
-        return false;
-    locale_t before = uselocale(c);
-    char *end;
-    *out = strtod(copy, &end);
-    uselocale(before);
-    freelocale(c);
-    return end == copy + length;
+    bool whole = copy && c != (locale_t)0;
+    if (whole) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+        locale_t before = uselocale(c);
+        *out = strtod(copy, &end);
+        uselocale(before);
+        whole = end == copy + length;
+    }
+    if (c != (locale_t)0)
+        freelocale(c);
+    if (copy != room)
+        free(copy);
+    return whole;
 }
 
 static bool is_word(const char *text, size_t length, const char *word) {
