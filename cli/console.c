@@ -176,7 +176,7 @@ void console_catch_signals(void) {
     stop.sa_flags = SA_RESTART;
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
-    console_catch_shrunk_files();
+    console_catch_fatal_ends();
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct sigaction before;
         if (sigaction(stops[i], NULL, &before) == 0 &&

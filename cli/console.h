@@ -55,8 +55,9 @@ int console_finish_output(void);
 /* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while
  * it is guarded (an output file is incomplete): then console_interrupted() turns true and loops end by themselves. */
 void console_catch_signals(void);
-/* SIGBUS of a file that became shorter while it was mapped ends the program with one line; called by the above. */
-void console_catch_shrunk_files(void);
+/* What ends the process (SIGBUS of a file that became shorter, an exception of C++ that nothing catches) does so with
+ * one line; called by the above. */
+void console_catch_fatal_ends(void);
 void console_guard(void);
 void console_unguard(void);
 /* The status of a call that writes a file, during which the program is guarded. */

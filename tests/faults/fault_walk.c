@@ -13,7 +13,8 @@
  *
  * With a fault a command either fails, with exit status 1 or 2 and one line, or gives the result that it gives without
  * the fault. In both cases a file under a final name is complete, no temporary or lock is left, and it ends in time and
- * by no signal (but for the kind term, where the signal is the fault). Warnings do not count as lines. */
+ * by no signal (but for the kind term, where the signal is the fault). Warnings do not count as lines. A training that
+ * C++ code ends (cli/fatal_ends.c) leaves its lock, which the next takes over, as after a kill. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -213,13 +214,13 @@ static int run(const char *kind, unsigned long n, bool every) {
 }
 
 /* --- judging */
-/* Lines of standard error that are not warnings. */
-static size_t error_lines(void) {
+/* Lines of standard error that are not warnings; of them those that contain a text, if one is given. */
+static size_t error_lines(const char *with) {
     text t = read_file("stderr");
     size_t count = 0;
     char *rest = t.bytes;
     for (char *line; (line = strsep(&rest, "\n"));)
-        count += *line && !strstr(line, ": warning: ");
+        count += *line && !strstr(line, ": warning: ") && (!with || strstr(line, with));
     free(t.bytes);
     return count;
 }
@@ -243,7 +244,7 @@ static const char *verdict(int code, bool signalled, tree *now) {
         return "other files than without a fault";
     if (code == 0 && !equal)
         return "prints something else than without a fault";
-    if ((code == 1 || code == 2) && error_lines() != 1)
+    if ((code == 1 || code == 2) && error_lines(NULL) != 1)
         return "expected one line of error";
     for (size_t i = 0; i < now->count; i++) {
         const entry *before = find(&reference, now->files[i].path);
@@ -254,8 +255,9 @@ static const char *verdict(int code, bool signalled, tree *now) {
         if (before && before->stable && !earlier && !same(&before->content, &now->files[i].content))
             return why;
     }
+    bool ended_inside = error_lines("a C++ library could not go on") == 1;
     snprintf(why, sizeof why, "leaves %s", now->left ? now->left : "");
-    return now->left ? why : NULL;
+    return now->left && !(ended_inside && ends_with(now->left, "/train.lock")) ? why : NULL;
 }
 
 static bool judge(int code, const char *kind, unsigned long n, unsigned long calls) {

@@ -30,7 +30,7 @@ trap 'rm -rf "$work"' EXIT
 . tests/faults/commands
 sample=${SAMPLE:-2} seed=${SEED:-$(($(date +%s) / 86400))}
 [ "${VARGATE_LONG_TESTS:-}" = 1 ] && sample=all
-kinds=${KINDS:-alloc open read write write+ mmap fsync rename thread folder short eintr shrink term readonly+ clock}
+kinds="alloc alloc+ open read write write+ mmap fsync rename thread folder short eintr shrink term readonly+ clock"
 export SOURCE_DATE_EPOCH=0 # the time in a report
 unset VARGATE_DATA VARGATE_SPOOL_BYTES
 make_inputs || { echo "the inputs could not be made" && exit 1; }
@@ -39,7 +39,7 @@ echo "SEED=$seed"
 failed=0
 for command in ${COMMANDS:-$commands}; do
     # The page of a run is optional: a run that cannot make it, or reads no pictures for it, is done all the same.
-    $walk $(options_of "$command") -k "$kinds $(more_kinds "$command")" -n "$(sample_of "$command" "$sample")" \
+    $walk $(options_of "$command") -k "${KINDS:-$kinds}" -n "$(sample_of "$command" "$sample")" \
         -r "$seed" -i run/report -f "$(input_of "$command")" "$command" "$vargate" $(arguments "$command") >log ||
         failed=1
     grep -v ': [0-9]* faults, [0-9]* ended wrongly$' log
