@@ -5,7 +5,8 @@
  *                        folder (mkdir, opendir). Or: short (a write accepts half of its bytes), eintr (a read, write
  *                        or open is interrupted), shrink (a file is mapped that is empty by then), term (the signal
  *                        arrives at the call, of any kind but alloc), readonly (what would change a folder fails),
- *                        clock (from the call on the time of day is an hour back)
+ *                        clock (from the call on the time of day is an hour back), kill (SIGKILL at the call, of any
+ *                        kind; a write accepts half of its bytes before)
  *   VARGATE_FAULT_AT     n, from 1; 0 or absent: nothing fails
  *   VARGATE_FAULT_LAST   "yes": every call from the n-th on fails
  *   VARGATE_FAULT_SKIP   names of libraries, ":libdnnl:libgomp:": what they call themselves, not through others, is
@@ -64,15 +65,18 @@ enum kind {
     TERM,
     READONLY,
     CLOCK,
+    KILL,
     KINDS
 };
-static const char *const kinds[KINDS] = {"",       "alloc",  "open",  "read",  "write",  "mmap", "fsync",    "rename",
-                                         "thread", "folder", "short", "eintr", "shrink", "term", "readonly", "clock"};
+static const char *const kinds[KINDS] = {"",       "alloc",  "open",     "read",   "write", "mmap",
+                                         "fsync",  "rename", "thread",   "folder", "short", "eintr",
+                                         "shrink", "term",   "readonly", "clock",  "kill"};
 
 static enum kind wanted = NONE;
 static unsigned long at;
 static bool lasting, traced;
 static bool started;
+static bool dying; /* SIGKILL follows the write */
 static atomic_ulong calls[KINDS];
 static atomic_long live; /* blocks allocated and not freed */
 static const char *count_file, *skipped, *site_file;
@@ -232,6 +236,11 @@ static bool fails_from(enum kind kind, const void *caller) {
         return false;
     if (kind != ALLOC && kind <= FOLDER && is_chosen(TERM))
         raise(SIGTERM);
+    if (kind <= FOLDER && is_chosen(KILL)) {
+        dying = kind == WRITE;
+        if (!dying)
+            raise(SIGKILL);
+    }
     return is_chosen(kind);
 }
 
@@ -340,18 +349,28 @@ ssize_t NAME(__read_chk)(int fd, void *out, size_t size, size_t room) {
 PREAD_FUNCTION(pread)
 PREAD_FUNCTION(pread64)
 
+/* How many of `size` bytes a write accepts. */
+static size_t accepted(size_t size, const void *caller) {
+    return size > 1 && (dying || fails_from(SHORT, caller)) ? size / 2 : size;
+}
+static ssize_t after_write(ssize_t result) {
+    if (dying)
+        raise(SIGKILL);
+    return result;
+}
 ssize_t NAME(write)(int fd, const void *bytes, size_t size);
 ssize_t NAME(write)(int fd, const void *bytes, size_t size) {
     if (fails_with(WRITE, ENOSPC))
         return -1;
-    return syscall(SYS_write, fd, bytes, size > 1 && fails(SHORT) ? size / 2 : size);
+    return after_write(syscall(SYS_write, fd, bytes, accepted(size, __builtin_return_address(0))));
 }
 #define PWRITE_FUNCTION(name)                                                                                          \
     ssize_t NAME(name)(int fd, const void *bytes, size_t size, off_t offset);                                          \
     ssize_t NAME(name)(int fd, const void *bytes, size_t size, off_t offset) {                                         \
         if (fails_with(WRITE, ENOSPC))                                                                                 \
             return -1;                                                                                                 \
-        return syscall(SYS_pwrite64, fd, bytes, size > 1 && fails(SHORT) ? size / 2 : size, offset);                   \
+        size = accepted(size, __builtin_return_address(0));                                                            \
+        return after_write(syscall(SYS_pwrite64, fd, bytes, size, offset));                                            \
     }
 PWRITE_FUNCTION(pwrite)
 PWRITE_FUNCTION(pwrite64)
@@ -409,7 +428,9 @@ DIR *NAME(opendir)(const char *path) {
 /* --- streams */
 enum { STREAM_FAILED = 0x20 }; /* what ferror() looks at in the flags of glibc's FILE */
 static bool stream_fails(enum kind kind, FILE *file, int error, const void *caller) {
-    if (file == stderr || fileno(file) < 0 || !fails_with_from(kind, error, caller)) /* < 0: a stream in memory */
+    bool failed = file != stderr && fileno(file) >= 0 && fails_with_from(kind, error, caller); /* < 0: in memory */
+    after_write(0);
+    if (!failed)
         return false;
     file->_flags |= STREAM_FAILED;
     return true;
