@@ -15,7 +15,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WRITTEN = ("src/workflow/compare_page.html", "src/workflow/maps_page.html")
+WRITTEN = tuple(f"src/workflow/{name}_page.html" for name in ("compare", "maps", "reproduction"))
 PAGES = ("src/report/report_template.html", *WRITTEN)
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"\s+content="([^"]*)">')
 SCRIPT = re.compile(r"<script(?![^>]*application/json)[^>]*>(.*?)</script>", re.S)
@@ -35,7 +35,7 @@ def faults_of(page):
     policy = dict(part.strip().split(" ", 1) for part in found.group(1).split(";") if part.strip())
     wanted = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
     for name, pattern in (("script-src", SCRIPT), ("style-src", STYLE)):
-        wanted[name] = " ".join(f"'{digest(text)}'" for text in pattern.findall(page))
+        wanted[name] = " ".join(f"'{digest(text)}'" for text in pattern.findall(page)) or "'none'"
     faults = [f"{name} is {policy.get(name)}, expected {value}" for name, value in wanted.items()
               if policy.get(name) != value]  # fmt: skip
     if "unsafe" in found.group(1):
@@ -52,7 +52,8 @@ def renewed(page):
     policy = POLICY.search(page)
     text = policy.group(0)
     for name, pattern in (("script-src", SCRIPT), ("style-src", STYLE)):
-        text = re.sub(rf"{name} '[^']*'", f"{name} '{digest(pattern.search(page).group(1))}'", text)
+        found = pattern.search(page)
+        text = re.sub(rf"{name} '[^']*'", f"{name} '{digest(found.group(1))}'" if found else f"{name} 'none'", text)
     return page[: policy.start()] + text + page[policy.end() :]
 
 

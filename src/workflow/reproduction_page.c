@@ -110,26 +110,9 @@ static void emit_json(vg_emit *e, const vg_reproduction_owner *owner) {
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
-static const char head[] =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"generator\" content=\"vargate\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\"\n"
-    "  content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
-    "<title>The paper's table, reproduced</title>\n<style>\n"
-    ":root { color-scheme: light dark; --line: #c9d0d8; --good: #0b6e4f; --bad: #b3401b; }\n"
-    "@media (prefers-color-scheme: dark) { :root { --line: #3a434e; --good: #58c99b; --bad: #ff9a76; } }\n"
-    "body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1.5rem; max-width: 68rem; }\n"
-    "h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }\n"
-    ".scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }\n"
-    "th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }\n"
-    ".reproduced { color: var(--good); } .off { color: var(--bad); font-weight: 600; }\n"
-    "figure { margin: 1rem 0; } img { width: 100%; max-width: 52rem; background: #fff; border-radius: 4px; }\n"
-    "@media print { * { print-color-adjust: exact; } figure { break-inside: avoid; } }\n"
-    "</style>\n</head>\n<body>\n<h1>The paper's table, reproduced</h1>\n"
-    "<p>Accuracy / macro F1 / ECE on the test set: ours, as published, and the difference.</p>\n"
-    "<div class=\"scroll\"><table>\n<tr><th>data</th><th>ensemble</th><th>ours</th><th>the paper</th>"
-    "<th>difference</th><th></th></tr>\n";
+/* reproduction_page.html, embedded; the rows of the table and the figures replace the markers. */
+extern const unsigned char vg_reproduction__template[];
+extern const size_t vg_reproduction__template_size;
 
 static void emit_cells(vg_emit *e, const vg_reproduction_owner *owner) {
     for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
@@ -178,12 +161,24 @@ static void emit_figures(vg_emit *e, const vg_reproduction_owner *owner) {
     }
 }
 
+/* Writes the template from *at to the marker, which it leaves out, or to the end. */
+static void emit_until(vg_emit *e, size_t *at, const char *marker) {
+    const char *page = (const char *)vg_reproduction__template + *at, *found = NULL;
+    size_t left = vg_reproduction__template_size - *at;
+    for (size_t i = 0, length = strlen(marker); *marker && i + length <= left && !found; i++)
+        found = memcmp(page + i, marker, length) == 0 ? page + i : NULL;
+    size_t size = found ? (size_t)(found - page) : left;
+    vg_report__bytes(e, page, size);
+    *at += size + (found ? strlen(marker) : 0);
+}
+
 static void emit_page(vg_emit *e, const vg_reproduction_owner *owner) {
-    vg_report__raw(e, head);
+    size_t at = 0;
+    emit_until(e, &at, "<!--CELLS-->\n");
     emit_cells(e, owner);
-    vg_report__raw(e, "</table></div>\n");
+    emit_until(e, &at, "<!--FIGURES-->\n");
     emit_figures(e, owner);
-    vg_report__raw(e, "</body>\n</html>\n");
+    emit_until(e, &at, "");
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
