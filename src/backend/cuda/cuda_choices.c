@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 typedef struct choice {
     char name[160];
     int count, index;
@@ -86,20 +88,22 @@ vg_status vg_cuda__choices_open(cuda_choices **out, size_t version, const char *
     return VG_OK;
 }
 
+/* A failure is not reported: the choices are then measured again. */
 static void store(const cuda_choices *c) {
-    char beside[4096 + 32];
-    snprintf(beside, sizeof beside, "%s.%ld", c->path, (long)getpid());
-    FILE *file = fopen(beside, "w");
-    if (!file)
+    vg_output *output;
+    vg_status status = vg_output__open(&output, c->path);
+    if (status != VG_OK)
         return;
-    bool good = true;
-    for (size_t i = 0; i < c->used; i++)
-        good = fprintf(file, "%s %d %d %.5f\n", c->items[i].name, c->items[i].count, c->items[i].index,
-                       (double)c->items[i].milliseconds) > 0 &&
-               good;
-    good = fclose(file) == 0 && good;
-    if (!good || rename(beside, c->path) != 0)
-        remove(beside);
+    for (size_t i = 0; i < c->used && status == VG_OK; i++) {
+        char line[256];
+        int length = snprintf(line, sizeof line, "%s %d %d %.5f\n", c->items[i].name, c->items[i].count,
+                              c->items[i].index, (double)c->items[i].milliseconds);
+        status = vg_output__write(output, line, (size_t)length);
+    }
+    if (status == VG_OK)
+        vg_output__commit(output);
+    else
+        vg_output__abandon(output);
 }
 
 void vg_cuda__choices_close(cuda_choices *c) {
