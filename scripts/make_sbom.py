@@ -2,7 +2,7 @@
 """The bill of materials: what vargate is made of and what it needs, with versions and licences, as CycloneDX 1.5 JSON.
 
     scripts/make_sbom.py            writes packaging/sbom.cdx.json
-    scripts/make_sbom.py --check    fails unless it is there and up to date
+    scripts/make_sbom.py --check    fails unless it is there, up to date and, where the validator is installed, valid
 
 Sources: the table of third_party/README.md, whose versions must be those of cmake/Vendored.cmake and whose folders must
 be there with their licences; web/package-lock.json for what the report page contains; pyproject.toml for what the
@@ -89,11 +89,26 @@ def bill():
             "components": parts}  # fmt: skip
 
 
+def schema_error(text):
+    """What CycloneDX's schema says against the text; None: nothing, or the validator is not installed."""
+    try:
+        from cyclonedx.schema import SchemaVersion
+        from cyclonedx.validation.json import JsonStrictValidator
+    except ImportError:
+        print("the schema of CycloneDX was not consulted: pip install 'cyclonedx-python-lib[json-validation]'")
+        return None
+    return JsonStrictValidator(SchemaVersion.V1_5).validate_str(text)
+
+
 def main():
     text = json.dumps(bill(), indent=2) + "\n"
     if sys.argv[1:] == ["--check"]:
         if not TARGET.exists() or TARGET.read_text() != text:
             print("packaging/sbom.cdx.json is not up to date: run scripts/make_sbom.py")
+            return 1
+        error = schema_error(text)
+        if error:
+            print(f"packaging/sbom.cdx.json does not follow the schema of CycloneDX 1.5: {error}")
             return 1
         print(f"packaging/sbom.cdx.json lists {len(json.loads(text)['components'])} components")
         return 0
