@@ -73,8 +73,8 @@ if(TARGET vargate-report)
   include(cmake/Embed.cmake)
   vg_embed(vargate-report ${PROJECT_SOURCE_DIR}/src/report/report_template.html vg_report__template)
 endif()
-# The pages that `vargate compare -o PAGE.html`, `--maps` and `vargate reproduce` fill, and the recipes that are known by
-# name wherever a program runs.
+# The pages that `vargate compare -o PAGE.html`, `--maps` and `vargate reproduce` fill, and the recipes that are known
+# by name wherever a program runs.
 if(TARGET vargate-workflow)
   include(cmake/Embed.cmake)
   vg_embed(vargate-workflow ${PROJECT_SOURCE_DIR}/src/workflow/compare_page.html vg_compare__template)

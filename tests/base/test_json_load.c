@@ -1,5 +1,6 @@
-/* test_json_load.c - our reader of JSON (json_load.c) beside jansson's: the same values, and the same errors at the same
- * place, also of damaged texts. And with one allocation that fails: the value is the whole one or there is none. */
+/* test_json_load.c - our reader of JSON (json_load.c) beside jansson's: the same values, and the same errors at the
+ * same place, also of damaged texts. And with one allocation that fails: the value is the whole one or there is none.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
