@@ -37,6 +37,7 @@ typedef struct key {
     double low, high;
 } key;
 
+#define MOST_SECONDS 3.6e9 /* of checkpoint_every, in any unit: recipes are written in seconds and must be read again */
 #define AT(field) offsetof(vg_recipe, field)
 static const key keys[] = {
     {"name", TEXT, AT(name), 0, NULL, 0, 0},
@@ -222,11 +223,12 @@ static vg_status every_of(vg_recipe *r, const char *where, const key *k, const c
     snprintf(digits, sizeof digits, "%.*s", (int)(length - 1 < 30 ? length - 1 : 30), text);
     char *end;
     double value = strtod(digits, &end);
-    if (end == digits || *end || !(value > 0 && value <= 1e6))
+    value *= *unit == 's' ? 1 : *unit == 'm' ? 60 : 3600;
+    if (end == digits || *end || !(value > 0 && value <= MOST_SECONDS))
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be whole epochs or a time such as 10m, found '%.60s'", where,
                              k->name, text);
     r->checkpoint_every = 0;
-    r->checkpoint_seconds = value * (*unit == 's' ? 1 : *unit == 'm' ? 60 : 3600);
+    r->checkpoint_seconds = value;
     return VG_OK;
 }
 
