@@ -3,7 +3,7 @@
 
 typedef struct set_values {
     sets_request request; /* the library's options; first, so that the option table can refer to its fields */
-    option_reals alpha;
+    option_reals alpha, gated;
     bool randomise, no_randomise, stream, strict;
 } set_values;
 
@@ -19,7 +19,8 @@ static const option_entry own_entries[] = {
      0, 0},
     {"by", 0, OPTION_TEXT, OWN(by), "CELLS", NULL,
      "a threshold for each class (class), for each top class (top), or for each group (group:COLUMN)", 0, 0},
-    {"gated", 0, OPTION_REAL, OPTION(gate), "K", NULL, "sets from the gated mean at K instead of the mean", 1e-9, 1e9},
+    {"gated", 0, OPTION_GATES, PLACE(gated), "K|FILE", NULL,
+     "sets from the gated mean at K, or at the ks of fit-k's FILE, instead of the mean", 0, 0},
     {"never-empty", 0, OPTION_SWITCH, OPTION(never_empty), NULL, NULL, "add the top class to an empty set", 0, 0},
     {"randomise", 0, OPTION_FLAG, PLACE(randomise), NULL, NULL,
      "draw u for every sample: coverage is then exact (default of aps, raps, saps)", 0, 0},
@@ -84,6 +85,9 @@ static int make_sets(const score_options *scoring, set_values *own, const char *
         return console_usage("--randomise and --no-randomise exclude each other");
     if (!path && !own->stream && !r->file.save)
         return console_usage("expected one prediction file; 'vargate help sets' shows the usage");
+    if (own->gated.count > 1)
+        return console_usage("--gated: %zu values, expected one k, or a file of 'vargate fit-k'", own->gated.count);
+    r->options.gate = own->gated.count ? own->gated.values[0] : NAN;
     r->options.alphas = own->alpha.values;
     r->options.alpha_count = own->alpha.count;
     r->options.randomise = own->randomise ? 1 : own->no_randomise ? 0 : -1;
@@ -102,6 +106,7 @@ static int run(const command *self, int argc, char **argv) {
     option_group groups[] = {OPTION_GROUP("Sets", own_entries, &own),
                              SCORE_OPTION_SUBSET("Scoring", options, not_here)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
+    options.k.file = own.gated.file;
     if (code == CLI_OK && files.count > 1)
         code = console_usage("expected one prediction file, found %zu", files.count);
     return code == CLI_OK ? make_sets(&options, &own, files.count ? files.items[0] : NULL) : code;

@@ -68,6 +68,27 @@ def test_files(p: np.ndarray, tmp_path: Path) -> None:
         vargate.score(p, class_k=wrong)
 
 
+def test_in_the_place_of_k(p: np.ndarray, tmp_path: Path) -> None:
+    file, labels = tmp_path / "k.json", p.mean(1).argmax(-1)
+    file.write_text(json.dumps({"k": K.tolist()}))
+    s = vargate.score(p, k=1, class_k=K)
+    for k in (file, str(file)):
+        assert np.array_equal(vargate.score(p, k=k).gtu, s.gtu)
+        assert np.array_equal(vargate.decide(p, k), s.decide(1))
+    with vargate.Scorer(k=file) as scorer:
+        assert np.array_equal(scorer.feed(p).gtu, s.gtu)
+    assert vargate.evaluate(p, labels, k=str(file)).rule["1"].coverage == np.mean(s.decide(1) >= 0)
+    page = vargate.report(p, tmp_path / "page", labels=labels, k=file)
+    assert page.path.exists()
+    both = [vargate.sets(p, calibration=(p, labels), **how) for how in ({"gated": file}, {"gated": 1, "class_k": K})]
+    assert np.array_equal(both[0].value, both[1].value)
+    for call in (lambda: vargate.score(p, k=file, class_k=K), lambda: vargate.Conformal(gated=file, class_k=K)):
+        with pytest.raises(TypeError, match="both give a k"):
+            call()
+    with pytest.raises(TypeError, match="expected a number"):
+        vargate.score(p, k="12")
+
+
 @pytest.mark.parametrize("bad", [[1.0] * 5, [0.0] * 6, [-1.0] * 6, [np.inf] * 6, [2e6] * 6])
 def test_refused(p: np.ndarray, bad: list[float]) -> None:
     with pytest.raises(ValueError, match="class"):

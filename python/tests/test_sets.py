@@ -104,6 +104,8 @@ def test_files(tmp_path: Path) -> None:
     assert np.array_equal(again.packed, made.sets(P[200:]).packed)
     with pytest.raises(ValueError, match="promises nothing about another"):
         vargate.Conformal.load(tmp_path / "t.json").sets(P[:, :2])
+    with pytest.raises(TypeError, match="p_values need calibration scores"):
+        vargate.sets(P, calibration=tmp_path / "t.json", p_values=True)
 
 
 def test_refusals() -> None:
@@ -117,6 +119,9 @@ def test_refusals() -> None:
     made.sets(P)
     with pytest.raises(ValueError, match="calibration has ended"):
         made.fit(P, Y)
+    for bad in (None, (P,), P[0, 0, 0]):
+        with pytest.raises(TypeError, match="calibration is "):
+            vargate.sets(P, calibration=bad)  # type: ignore[arg-type]
 
 
 def test_multilabel() -> None:

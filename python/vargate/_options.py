@@ -43,6 +43,7 @@ __all__ = [
     "resolve",
     "resolve_all",
     "show_options",
+    "split_gates",
     "temperatures",
     "words",
 ]
@@ -53,7 +54,6 @@ Form = Literal["continuous", "literal"]
 Pairs = Literal["all", "distinct"]
 Sigma = Literal["population", "sample"]
 LogBase = Literal["e", "2", 2]
-Gates = SupportsFloat | Sequence[SupportsFloat] | Array
 
 
 class _HasTemperatures(Protocol):
@@ -70,6 +70,7 @@ class _HasGates(Protocol):
 
 
 ClassGates = Union[Sequence[float], Array, "os.PathLike[str]", str, _HasGates, None]
+Gates = Union[SupportsFloat, Sequence[SupportsFloat], Array, "os.PathLike[str]", str, _HasGates]
 
 
 class DecisionOptions(TypedDict, total=False):
@@ -219,9 +220,24 @@ def class_gates(class_k: ClassGates) -> tuple[float, ...]:
     return reals(class_k if held is None else held, "class_k")  # type: ignore[arg-type]
 
 
+def split_gates(k: Any, class_k: ClassGates, name: str = "k") -> tuple[Any, ClassGates]:
+    """`k` and `class_k`. A .json file of fit_k, or its result, in the place of `k` is a k for every class at the setting
+    1, as ``-k k.json`` is on the command line.
+
+    >>> split_gates("k.json", None), split_gates(2, None)
+    ((1.0, 'k.json'), (2, None))
+    """
+    named = isinstance(k, os.PathLike) or (isinstance(k, str) and k.endswith(".json")) or hasattr(k, "k_one")
+    if named and class_k is not None:
+        raise TypeError(f"{name} and class_k both give a k for every class: give one of them")
+    return (1.0, k) if named else (k, class_k)
+
+
 def read_files(options: dict[str, Any]) -> None:
     """Replaces files among the options by what they hold: they may have been removed, or changed, by the next use."""
     rename_map(options)
+    if "k" in options:
+        options["k"], options["class_k"] = split_gates(options["k"], options.get("class_k"))
     found = find_map(options.get("temperature"))
     if found is not None:
         options["temperature"] = found
@@ -361,8 +377,10 @@ def resolve_all(
     interruptible: bool,
 ) -> Resolved:
     """`resolve` with every option given: what `vargate.score` calls, in half the time."""
+    if type(k) is not tuple:
+        k, class_k = split_gates(k, class_k)
     return _resolve(
-        reals(k, "k"),
+        reals(k, "k"),  # type: ignore[arg-type]
         bool(logits),
         () if temperature is None else temperatures(temperature),
         () if class_k is None else class_gates(class_k),

@@ -181,8 +181,8 @@ def score(
         ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read
         in place, whatever the strides; other types are converted to float64 first. A file is read as by `load`,
         with the labels and names in it; whether it holds logits is known by its names.
-    k : float or sequence of float
-        Gate settings, each > 0.
+    k : float or sequence of float; or GateFit or the path of its .json file
+        Gate settings, each > 0. A result of `fit_k`, or its file, is `class_k` at the setting 1.
     logits : bool
         `p` holds logits.
     temperature : float, sequence, Calibration or path, optional

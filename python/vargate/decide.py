@@ -15,7 +15,7 @@ import numpy as np
 from . import _native
 from ._arrays import real, reals
 from ._measures import GATED, PLAIN
-from ._options import DecisionOptions, ThreadedOptions, choice, show_options
+from ._options import ClassGates, DecisionOptions, ThreadedOptions, choice, show_options, split_gates
 from ._predictions import Predictions
 from ._score import score
 from ._tally import as_scores, number, rows_of, tally
@@ -141,7 +141,7 @@ class Selection:
 
 def decide(
     p: Any,
-    k: float | Selection = 1.0,
+    k: float | Selection | ClassGates = 1.0,
     *,
     policy: Policy | str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -153,8 +153,8 @@ def decide(
     ----------
     p : Scores or array_like (N, M, C)
         Predictions as `score` takes them, with its options as further keyword arguments, or their scores.
-    k : float or Selection
-        Gate setting, > 0, or what `select_k` or `select_threshold` chose.
+    k : float, Selection, or GateFit or the path of its .json file
+        Gate setting, > 0, or what `select_k` or `select_threshold` chose; a k for every class, as in `score`.
     policy : Policy or path, optional
         What ``vargate decide --save`` wrote, instead of `k`: its temperature and conventions are applied, and
         predictions of another ensemble are refused.
@@ -172,8 +172,10 @@ def decide(
     if isinstance(p, Scores):
         if scoring:
             raise TypeError(f"scoring options ({', '.join(scoring)}) are for arrays; these scores are made already")
-        return p.decide(k, policy=policy)
-    chosen: Any = k
+        return p.decide(k, policy=policy)  # type: ignore[arg-type]
+    chosen, class_k = split_gates(k, scoring.get("class_k"))
+    if class_k is not None:
+        scoring = {**scoring, "class_k": class_k}
     if policy is not None:
         chosen = as_policy(policy)
         own = chosen.options()
@@ -187,7 +189,7 @@ def decide(
         needed, gates = ["pred", stem], float(gate) if at else 1.0
     take = p.score if isinstance(p, Predictions) else partial(score, p)
     made = take(k=gates, threads=threads, measures=needed, **scoring)
-    return made.decide(k) if policy is None else made.decide(policy=chosen)
+    return made.decide(chosen) if policy is None else made.decide(policy=chosen)
 
 
 class SelectionOptions(ThreadedOptions, total=False):

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import Array, as_labels, predictions, reals, whole
+from ._arrays import Array, as_labels, predictions, real, reals, whole
 from ._maps import find_map
-from ._options import DecisionOptions, choice, rename_map, resolve
+from ._options import ClassGates, DecisionOptions, choice, rename_map, resolve, split_gates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,7 +37,7 @@ class ConformalOptions(DecisionOptions, total=False):
     alpha: float | Sequence[float]
     score: Score
     by: By | None
-    gated: float | None
+    gated: float | ClassGates
     lam: float | None
     k_reg: float | None
     tuning: float
@@ -48,8 +48,8 @@ class ConformalOptions(DecisionOptions, total=False):
     threads: int | None
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+def _number(value: Any, name: str) -> float:
+    return math.nan if value is None else real(value, name)
 
 
 def _texts(groups: Any, n: int, name: str) -> Any:
@@ -72,8 +72,8 @@ class Conformal:
         Nonconformity of a class; docs/sets.md has the formulas.
     by : {"class", "group", "top"}, optional
         A threshold for each class, each group of samples, or each most probable class.
-    gated : float, optional
-        Sets from the gated mean at this k instead of the mean.
+    gated : float, GateFit or the path of its .json file, optional
+        Sets from the gated mean at this k, or at a k for every class, instead of the mean.
     lam, k_reg : float, optional
         Penalty of a rank and ranks without one (raps, saps). None: tuned on the share `tuning` of the calibration
         samples, which then do not count for the threshold.
@@ -98,7 +98,7 @@ class Conformal:
         alpha: float | Sequence[float] = 0.1,
         score: Score = "lac",
         by: By | None = None,
-        gated: float | None = None,
+        gated: float | ClassGates = None,
         lam: float | None = None,
         k_reg: float | None = None,
         tuning: float = 0.2,
@@ -111,13 +111,14 @@ class Conformal:
         **scoring: Unpack[DecisionOptions],
     ) -> None:
         alphas = reals(alpha, "alpha")
-        options = self._options(scoring, threads)
+        gate, class_k = split_gates(gated, scoring.get("class_k"), "gated")
+        options = self._options({**scoring, "class_k": class_k}, threads)
         keep = _native.doubles(alphas)
         options.alphas, options.alpha_count = cast(keep, POINTER(c_double)), len(alphas)
         options.score = choice("score", score, SCORES)
         options.by = choice("by", "none" if by is None else by, CELLS)
-        options.gate, options.k_reg = _number(gated), _number(k_reg)
-        setattr(options, "lambda", _number(lam))
+        options.gate, options.k_reg = _number(gate, "gated"), _number(k_reg, "k_reg")
+        setattr(options, "lambda", _number(lam, "lam"))
         options.tuning = float(tuning)
         options.never_empty, options.p_values = bool(never_empty), bool(p_values)
         options.randomise = -1 if randomise is None else int(bool(randomise))
@@ -351,13 +352,18 @@ def sets(
     >>> found.mask.shape, 0.8 < found.figures[0]["coverage"] < 1
     ((200, 1, 3), True)
     """
-    if isinstance(calibration, Conformal):
-        if options:
+    if isinstance(calibration, (Conformal, str, os.PathLike)):
+        if p_values and not getattr(calibration, "_p_values", False):
+            raise TypeError("p_values need calibration scores: give them to the Conformal, or (predictions, labels)")
+        if not isinstance(calibration, Conformal):
+            reading: Any = options  # others than those of `load` are refused by it
+            calibration = Conformal.load(calibration, **reading)
+        elif options:
             raise TypeError(f"{', '.join(options)}: a Conformal has its options already")
         return calibration.sets(p, labels=labels, groups=groups)
-    if isinstance(calibration, (str, os.PathLike)):
-        reading: Any = options  # others than those of `load` are refused by it
-        return Conformal.load(calibration, **reading).sets(p, labels=labels, groups=groups)
+    if not isinstance(calibration, Sequence) or len(calibration) not in (2, 3):
+        found = type(calibration).__name__
+        raise TypeError(f"calibration is {found}, expected (predictions, labels), a Conformal or a file of thresholds")
     made = Conformal(p_values=p_values, **options).fit(
         calibration[0], calibration[1], groups=calibration[2] if len(calibration) > 2 else None
     )

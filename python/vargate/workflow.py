@@ -19,7 +19,7 @@ from ._files import save_arrays
 from ._images import reported
 from ._jobs import Job, Listener
 from ._maps import CalibrationMap
-from ._options import ClassGates, Gates, Temperature, rename_map, resolve, show_options, thread_count
+from ._options import ClassGates, Gates, Temperature, rename_map, resolve, show_options, split_gates, thread_count
 from ._predictions import Predictions
 from ._recipes import Device, RecipeKeys, data_folder, find_recipe
 from ._sites import site_axes
@@ -451,7 +451,7 @@ def report(
         True classes. Those of the file, or of the scores, by default.
     ood : mapping of names to paths, Scores or arrays, optional
         Out-of-distribution sets.
-    k : float or sequence of float, optional
+    k : float or sequence of float, optional; or GateFit or the path of its .json file
         Gate settings; those of the run's recipe, or 1, 2, 3 by default (1 with `class_k`).
     class_k : optional
         A k for every class, as in `score`.
@@ -493,6 +493,7 @@ def report(
     given: dict[str, Any] = {"temperature": temperature, "calibration_map": calibration_map}
     rename_map(given)
     temperature = given["temperature"]
+    k, class_k = split_gates(k, class_k)
     from_memory = not isinstance(source, (str, os.PathLike))
     if out is None and (from_memory or not os.path.isdir(source)):
         out = tempfile.mkdtemp(prefix="vargate-report-")

@@ -53,6 +53,13 @@ run score $example -k k.json -q -o scores.npz
 exits 0
 run report scores.npz -o of-scores --no-figures
 exits 0
+run sets $example --calibration $example --gated k.json -q --json
+exits 0
+threshold=$(json alphas 0 threshold)
+run sets $example --calibration $example --gated 1 --class-k k.json -q --json
+if [ "$(json alphas 0 threshold)" = "$threshold" ]; then pass; else fail "--gated k.json is not --class-k at 1"; fi
+run sets $example --calibration $example --gated 1,2
+fails_with 2 "--gated: 2 values"
 run report $example -k k.json -o of-predictions --no-figures
 exits 0
 run ood $example $example -k k.json --json
