@@ -4,7 +4,7 @@
 typedef struct decide_values {
     vg_policy_options policy;
     vg_decide_options how;
-    option_reals k;
+    option_reals k, label_risks;
     double sets;
     bool stream, strict, json;
 } decide_values;
@@ -17,6 +17,9 @@ static const option_entry own_entries[] = {
      "choose on --calibration: the largest coverage whose risk is below R with --confidence", 1e-9, 0.999999},
     {"target-coverage", 0, OPTION_REAL, PLACE(policy.target_coverage), "C", NULL,
      "choose on --calibration: the most selective that keeps at least the share C", 1e-9, 1},
+    {"label-risk", 0, OPTION_REALS, PLACE(label_risks), "R,...", NULL,
+     "multilabel, choose on --calibration: a k for every label, so that its risk is below R; one R, or one for each", 0,
+     0},
     {"calibration", 0, OPTION_TEXT, PLACE(policy.calibration), "VAL", NULL,
      "validation predictions to choose on; --labels are then its labels", 0, 0},
     {"by", 0, OPTION_TEXT, PLACE(policy.by), "NAME,...", NULL,
@@ -50,8 +53,8 @@ static int check_usage(const decide_values *own, size_t files) {
     const char *output = own->how.output, *save = own->how.save;
     if (own->k.count > 1)
         return console_usage("-k: the decision rule takes one k, found %zu", own->k.count);
-    bool chosen = own->k.count || own->k.file || !isnan(policy->target_risk) || !isnan(policy->target_coverage) ||
-                  policy->by || policy->file;
+    bool chosen = own->k.count || own->k.file || own->label_risks.count || !isnan(policy->target_risk) ||
+                  !isnan(policy->target_coverage) || policy->by || policy->file;
     if (!isnan(own->sets) && (chosen || save || own->stream || !policy->calibration))
         return console_usage(
             "--sets needs --calibration and goes with no other way to decide; thresholds are saved and "
@@ -69,6 +72,8 @@ static int check_usage(const decide_values *own, size_t files) {
 
 static int new_policy(vg_policy **out, decide_values *own) {
     own->policy.k = own->k.count > 0 && !own->k.file ? own->k.values[0] : NAN;
+    own->policy.label_risks = own->label_risks.values;
+    own->policy.label_risk_count = own->label_risks.count;
     vg_status status = vg_policy_new(out, &own->policy);
     return status == VG_ERR_ARGUMENT ? console_usage_status(status) : console_status(status);
 }
@@ -159,7 +164,8 @@ static int run(const command *self, int argc, char **argv) {
 const command command_decide = {
     .name = "decide",
     .summary = "predict or abstain, for a file or a stream",
-    .usage = "PRED [-k K | --target-risk R | --target-coverage C | --sets A | --policy FILE] [options]\n"
+    .usage = "PRED [-k K | --target-risk R | --target-coverage C | --label-risk R | --sets A | --policy FILE] "
+             "[options]\n"
              "       vargate decide --stdin-jsonl [-k K | --policy FILE] [options]",
     .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: "
                "an upper\n"

@@ -31,9 +31,13 @@ typedef struct vg_policy_options {
     double confidence;       /* of the bound on the risk */
     const char *calibration; /* the validation predictions; needed with a target, and only then */
     const char *file;        /* a policy that vg_decide_options.save wrote; nothing else is given then. NULL: none */
+    /* Multilabel, instead of a target: a k of the rule for every label, chosen on `calibration` so that the risk of
+     * that label is below this, with `confidence` for each label alone. One number, or one for each label, copied. */
+    const double *label_risks;
+    size_t label_risk_count;
 } vg_policy_options;
 #define VG_POLICY_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL, NULL }
+    { sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL, NULL, NULL, 0 }
 
 enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96, VG_POLICY_SENTENCE = 480 };
 
@@ -59,6 +63,9 @@ typedef struct vg_policy {
     /* After vg_decide_file: the whole command that decides so for that file, for a shell; NULL: k or a threshold was
      * given, or the policy came from a file, and nothing was saved. */
     const char *line;
+    /* With label_risks: how each label's k, its `threshold`, was chosen. `k` is then 1, and `selection` NULL. */
+    const vg_selection *labels;
+    size_t label_count; /* 0: no k was chosen for each label */
 } vg_policy;
 
 /* Makes a policy; *out is owned by the caller. VG_ERR_ARGUMENT, naming the option, when options contradict each

@@ -221,8 +221,8 @@ def class_gates(class_k: ClassGates) -> tuple[float, ...]:
 
 
 def split_gates(k: Any, class_k: ClassGates, name: str = "k") -> tuple[Any, ClassGates]:
-    """`k` and `class_k`. A .json file of fit_k, or its result, in the place of `k` is a k for every class at the setting
-    1, as ``-k k.json`` is on the command line.
+    """`k` and `class_k`. A .json file of fit_k, or its result, in the place of `k` is a k for every class at the
+    setting 1, as ``-k k.json`` is on the command line.
 
     >>> split_gates("k.json", None), split_gates(2, None)
     ((1.0, 'k.json'), (2, None))

@@ -2,6 +2,8 @@
 #ifndef VG_WORKFLOW_DECIDE_H
 #define VG_WORKFLOW_DECIDE_H
 
+#include <stdio.h>
+
 #include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 #include "vargate/policy.h"
@@ -40,6 +42,9 @@ typedef struct vg_policy_data {
     char **class_names;           /* `classes`; NULL: not known */
     vg_score_options conventions; /* what the measures were computed by; pointers in it are not used */
     double *class_k;              /* `classes`: a k for every class, of the choice or the file; NULL: none */
+    double *label_risks;          /* of a k for every label that is to be chosen; NULL: none is */
+    size_t label_risk_count;      /* 1, or classes */
+    vg_selection *labels;         /* `classes`: how the k of each label was chosen; NULL: it was not */
     bool settled;                 /* members, classes and conventions are known */
     bool loaded;                  /* they come from a file: others are refused */
     vg_site_images images;        /* of the file that was decided last; count 0: none */
@@ -145,6 +150,10 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
                             const vg_decide_scored *others, const uint8_t *marks);
 /* The error when the best candidate does not meet the target: VG_ERR_DATA, with the reason. */
 vg_status vg_decide__missed(const vg_policy_data *policy, const vg_decide_scored *validation);
+/* A k for every label (decide_labels.c), the words that describe it, and its table. */
+vg_status vg_decide__choose_labels(vg_policy_data *policy, const vg_decide_request *request, const char *decided);
+void vg_decide__label_words(vg_policy_data *policy);
+void vg_decide__write_labels(FILE *out, const vg_policy *policy);
 /* The search over all measures: leaves the nominees as the policy's candidates, and the chosen one among them. */
 vg_status vg_decide__search(vg_policy_data *policy, const vg_decide_request *request, const char *decided);
 

@@ -136,8 +136,10 @@ vg_status vg_policy__choose(vg_policy *shown, const vg_decide_request *request, 
     vg_policy_data *policy = vg_policy__data(shown);
     if (shown->chosen)
         return VG_OK;
-    VG_TRY(policy->search ? vg_decide__search(policy, request, decided) : choose_on(policy, request, decided));
-    shown->selection = &policy->selection;
+    VG_TRY(policy->label_risks ? vg_decide__choose_labels(policy, request, decided)
+           : policy->search    ? vg_decide__search(policy, request, decided)
+                               : choose_on(policy, request, decided));
+    shown->selection = policy->label_risks ? NULL : &policy->selection;
     shown->chosen = 1;
     vg_policy__show(policy);
     bool same = decided && vg_target__same_file(decided, policy->calibration);

@@ -59,6 +59,28 @@ json_t *vg_decide__selection_json(const vg_policy *policy) {
     return out;
 }
 
+json_t *vg_decide__labels_json(const vg_policy *policy) {
+    const char *const *names = (const char *const *)vg_policy__read(policy)->class_names;
+    json_t *list = json_array();
+    for (size_t c = 0; c < policy->label_count; c++) {
+        const vg_selection *s = &policy->labels[c];
+        json_t *one = json_object();
+        if (names)
+            vg_json__put_text(one, "label", names[c]);
+        vg_json__put_number(one, "k", s->threshold);
+        vg_json__put_number(one, "target_risk", s->target_risk);
+        vg_json__put_number(one, "confidence", s->confidence);
+        vg_json__put_count(one, "n", s->rows);
+        vg_json__put_count(one, "kept", s->kept);
+        vg_json__put_number(one, "coverage", s->coverage);
+        vg_json__put_count(one, "errors", s->errors);
+        vg_json__put_number(one, "risk", s->risk);
+        vg_json__put_number(one, "risk_bound", s->risk_bound);
+        vg_json__append(list, one);
+    }
+    return list;
+}
+
 /* --- reading it back ---------------------------------------------------------------------------------------------- */
 static size_t read_count(const json_t *from, const char *key) {
     return (size_t)json_integer_value(json_object_get(from, key));
@@ -117,5 +139,7 @@ vg_status vg_decide_result_json(char **out, const vg_decide_result *result, cons
     }
     if (policy->selection)
         vg_json__put(root, "calibration", vg_decide__selection_json(policy));
+    if (policy->labels)
+        vg_json__put(root, "labels", vg_decide__labels_json(policy));
     return vg_json__text(out, root);
 }

@@ -9,6 +9,8 @@
 
 /* The object "calibration"; policy->selection must not be NULL. */
 json_t *vg_decide__selection_json(const vg_policy *policy);
+/* How the k of each label was chosen: an array. */
+json_t *vg_decide__labels_json(const vg_policy *policy);
 /* Reads back the part of it that a target risk adds; missing keys keep their values. */
 void vg_decide__read_promise(vg_selection *out, const json_t *from);
 

@@ -140,10 +140,36 @@ static vg_status check_ranges(const vg_policy_options *o) {
     return VG_OK;
 }
 
+/* A k for every label: takes the risks, and the rule, which is applied at 1. */
+static vg_status fill_labels(vg_policy_data *policy, const vg_policy_options *o) {
+    double most = 0;
+    if ((o->by && strcmp(o->by, "k") != 0) || !isnan(o->k) || !isnan(o->threshold) || !isnan(o->target_risk) ||
+        !isnan(o->target_coverage))
+        return vg_base__fail(VG_ERR_ARGUMENT, "--label-risk chooses a k for every label: -k, --threshold, targets and "
+                                              "a --by other than k do not go with it");
+    if (!o->calibration)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--label-risk needs --calibration VAL to choose on");
+    for (size_t i = 0; i < o->label_risk_count; i++) {
+        if (!(o->label_risks[i] > 0 && o->label_risks[i] < 1))
+            return vg_base__fail(VG_ERR_ARGUMENT, "--label-risk: %g is not between 0 and 1", o->label_risks[i]);
+        most = fmax(most, o->label_risks[i]);
+    }
+    VG_TRY(check_ranges(o));
+    VG_TRY(vg_base__alloc(&policy->label_risks, o->label_risk_count, sizeof *policy->label_risks, "target risks"));
+    memcpy(policy->label_risks, o->label_risks, o->label_risk_count * sizeof *policy->label_risks);
+    policy->label_risk_count = o->label_risk_count;
+    policy->items[0] = (vg_decide_candidate){.by_rule = true, .k = 1, .threshold = NAN};
+    policy->count = 1;
+    policy->shown.target_risk = most;
+    policy->shown.confidence = o->confidence;
+    vg_policy__show(policy);
+    return vg_base__strdup(&policy->calibration, o->calibration);
+}
+
 /* A policy's file decides everything. */
 static vg_status fill_from_file(vg_policy_data *policy, const vg_policy_options *o) {
     if (o->by || !isnan(o->k) || !isnan(o->threshold) || !isnan(o->target_risk) || !isnan(o->target_coverage) ||
-        o->calibration)
+        o->calibration || o->label_risk_count)
         return vg_base__fail(VG_ERR_ARGUMENT, "--policy says what decides: -k, --by, --threshold, targets and "
                                               "--calibration do not go with it");
     VG_TRY(vg_policy__load(policy, o->file));
@@ -157,6 +183,8 @@ static vg_status fill(vg_policy_data *policy, const vg_policy_options *o) {
     const char *by = policy->search || !o->by ? "k" : o->by;
     if (o->file)
         return fill_from_file(policy, o);
+    if (o->label_risk_count)
+        return fill_labels(policy, o);
     if (!policy->search && strcmp(by, "auto") == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "--by auto needs --target-risk to choose by");
     VG_TRY(parse_by(policy, by));
@@ -214,6 +242,8 @@ void vg_policy_free(vg_policy *policy) {
     vg_base__release(data->line);
     vg_base__release(data->temperature);
     vg_base__release(data->given);
+    vg_base__release(data->label_risks);
+    vg_base__release(data->labels);
     vg_site_images__free(&data->images);
     vg_base__release(policy);
 }

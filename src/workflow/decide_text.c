@@ -77,10 +77,13 @@ static void write_lines(const text_lines *t, const char *path) {
     char name[4200];
     vg_printable(name, sizeof name, path);
     fprintf(t->out, "%s: %zu %s%s, %s\n", name, r->samples, r->image_count ? "site" : "sample", plural(r->samples),
-            t->policy->text);
+            t->policy->labels ? "a k for every label" : t->policy->text);
     if (t->policy->selection) {
         fprintf(t->out, "%s\n", t->policy->sentence);
         write_selection(t);
+    } else if (t->policy->labels) {
+        fprintf(t->out, "%s\n", t->policy->sentence);
+        vg_decide__write_labels(t->out, t->policy);
     }
     fprintf(t->out, "kept      %llu of %llu (%.2f %%)\nabstained %llu (%.2f %%)\n", r->kept, r->entries,
             100 * share(r->kept, r->entries), r->entries - r->kept, 100 * (1 - share(r->kept, r->entries)));

@@ -125,6 +125,10 @@ vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *shown, bool
                              "--policy %s was chosen without a calibration: --calibration-map does not go with it",
                              policy->origin);
     }
+    if (policy->labels) {
+        input->scoring.class_k = policy->class_k;
+        input->scoring.class_k_count = policy->classes;
+    }
     if (!policy->loaded)
         return VG_OK;
     const char *other = vg_conventions__differ(&own, &policy->conventions);
@@ -278,6 +282,8 @@ vg_status vg_policy__save(const vg_policy *shown, vg_text *file) {
     vg_json__put(out, "conventions", vg_conventions__json(&policy->conventions));
     if (shown->selection)
         vg_json__put(out, "calibration", vg_decide__selection_json(shown));
+    if (shown->labels)
+        vg_json__put(out, "labels", vg_decide__labels_json(shown));
     vg_status written = vg_json__text(&text, out);
     if (status == VG_OK)
         status = written;

@@ -40,6 +40,10 @@ static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *p
 void vg_policy__words(vg_policy_data *policy) {
     vg_policy *p = &policy->shown;
     char value[VG_NAME_SIZE];
+    if (policy->labels) {
+        vg_decide__label_words(policy);
+        return;
+    }
     vg_k_name(value, p->by_rule ? p->k : p->threshold);
     size_t used =
         (size_t)(p->by_rule ? snprintf(policy->again, sizeof policy->again, "-k %s", value)

@@ -187,6 +187,30 @@ near "$(json calibration answered)" 240
 near "$(json calibration n)" 960
 near "$(json calibration errors)" 0
 prints_not '"bound": "clopper-pearson"'
+# A k for every label: the last label is undecided and wrong, and no risk of it can be promised.
+run decide many.jsonl --multilabel --calibration many.jsonl --label-risk 0.05
+fails_with 1 "label 3: no k meets a risk of 0.05 with 95 % confidence"
+sed 's/0, 1, 0]/0, 1, 1]/' many.jsonl >right.jsonl
+run decide right.jsonl --multilabel --calibration right.jsonl --label-risk 0.2,0.1,0.05,0.05 --save labels.json --json
+exits 0
+is_json
+near "$(json coverage)" 1
+near "$(json labels 0 target_risk)" 0.2
+near "$(json labels 0 errors)" 0
+run decide right.jsonl --policy labels.json --json
+near "$(json coverage)" 1
+prints '"k": 1.0'
+run decide right.jsonl --multilabel --calibration right.jsonl --label-risk 0.05
+prints "a k for every label"
+for option in "--label-risk 0.1,0.2" "--label-risk 1" "--label-risk 0.1 -k 1" "--label-risk 0.1 --class-k 1,1,1,1"; do
+    # shellcheck disable=SC2086
+    run decide right.jsonl --multilabel --calibration right.jsonl $option
+    fails_with 2 "--label-risk"
+done
+run decide $example --calibration $example --label-risk 0.1
+fails_with 2 "it goes with --multilabel"
+run decide right.jsonl --multilabel --label-risk 0.1
+fails_with 2 "--label-risk needs --calibration"
 # Validation data of another ensemble: nothing can be promised, whatever the target.
 for line in 1 2 3 4 5 6; do echo '{"p": [[0.9, 0.1], [0.8, 0.2]], "label": 0}'; done >narrow.jsonl
 for target in "--target-risk 0.5" "--target-coverage 0.5"; do

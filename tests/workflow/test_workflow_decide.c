@@ -305,16 +305,20 @@ static void refuses_policies(void **state) {
         vg_status status;
         const char *message;
     } cases[] = {
-        {{0, "gmi", NAN, NAN, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "--by: unknown measure 'gmi'"},
-        {{0, "gtu", NAN, 1, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "needs its gate setting: gtu@1"},
-        {{0, "gtu@-1", NAN, 1, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_DATA, "the gate setting must be > 0"},
-        {{0, "snr,gmu", NAN, 1, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "several candidates need --target-risk"},
-        {{0, "snr", NAN, NAN, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "--by snr needs --threshold"},
-        {{0, NULL, NAN, 3, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "--threshold needs --by MEASURE"},
-        {{0, NULL, NAN, NAN, 0.1, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "--target-risk needs --calibration"},
-        {{0, "auto", NAN, NAN, NAN, NAN, 0.95, NULL, NULL}, VG_ERR_ARGUMENT, "--by auto needs --target-risk"},
-        {{0, NULL, 2, NAN, NAN, NAN, 0.95, NULL, "p.json"}, VG_ERR_ARGUMENT, "--policy says what decides"},
-        {{0, NULL, NAN, NAN, 0.1, NAN, 1.5, "v.npz", NULL}, VG_ERR_ARGUMENT, "confidence: 1.5"},
+        {{0, "gmi", NAN, NAN, NAN, NAN, 0.95, NULL, NULL, NULL, 0}, VG_ERR_ARGUMENT, "--by: unknown measure 'gmi'"},
+        {{0, "gtu", NAN, 1, NAN, NAN, 0.95, NULL, NULL, NULL, 0}, VG_ERR_ARGUMENT, "needs its gate setting: gtu@1"},
+        {{0, "gtu@-1", NAN, 1, NAN, NAN, 0.95, NULL, NULL, NULL, 0}, VG_ERR_DATA, "the gate setting must be > 0"},
+        {{0, "snr,gmu", NAN, 1, NAN, NAN, 0.95, NULL, NULL, NULL, 0},
+         VG_ERR_ARGUMENT,
+         "several candidates need --target-risk"},
+        {{0, "snr", NAN, NAN, NAN, NAN, 0.95, NULL, NULL, NULL, 0}, VG_ERR_ARGUMENT, "--by snr needs --threshold"},
+        {{0, NULL, NAN, 3, NAN, NAN, 0.95, NULL, NULL, NULL, 0}, VG_ERR_ARGUMENT, "--threshold needs --by MEASURE"},
+        {{0, NULL, NAN, NAN, 0.1, NAN, 0.95, NULL, NULL, NULL, 0},
+         VG_ERR_ARGUMENT,
+         "--target-risk needs --calibration"},
+        {{0, "auto", NAN, NAN, NAN, NAN, 0.95, NULL, NULL, NULL, 0}, VG_ERR_ARGUMENT, "--by auto needs --target-risk"},
+        {{0, NULL, 2, NAN, NAN, NAN, 0.95, NULL, "p.json", NULL, 0}, VG_ERR_ARGUMENT, "--policy says what decides"},
+        {{0, NULL, NAN, NAN, 0.1, NAN, 1.5, "v.npz", NULL, NULL, 0}, VG_ERR_ARGUMENT, "confidence: 1.5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         vg_policy_options options = cases[i].options;
