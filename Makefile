@@ -1,6 +1,6 @@
 # Commands for the CMake build.
 #   make             build the library, the program and, where cmocka is installed, the tests into build/release
-#   make run         build the program and train, calibrate, predict, score and evaluate on the digits that ship
+#   make run         build the program and train, predict, calibrate, score and evaluate on the digits that ship
 #                    (runs/quickstart, about a minute)
 #   make test        the whole test suite; ends with "N passed, N failed, N skipped"
 #   make install     PREFIX=/usr/local DESTDIR=; make uninstall removes what the last install wrote

@@ -33,6 +33,6 @@ static int run(const command *self, int argc, char **argv) {
 
 const command command_doctor = {
     "doctor",         "show what this build and this machine have, and what is missing",
-    "[options]",      "A line behind '->' says how to get what is missing. Nothing is changed.",
+    "[options]",      "A line that begins with '->' says how to get what is missing. Nothing is changed.",
     "vargate doctor", run,
 };

@@ -198,7 +198,7 @@ static int run(const command *self, int argc, char **argv) {
 
 const command command_run = {
     "run",
-    "train, calibrate, predict, score, evaluate and report recipes",
+    "train, predict, calibrate, score, evaluate and report recipes",
     "[RECIPE ...] [options]",
     "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the\n"
     "digits that ship. Everything is kept in the run folder; called again, what is done already is skipped and what\n"

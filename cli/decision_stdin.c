@@ -14,7 +14,7 @@ typedef struct line_reader {
     unsigned long long lines, bad;
 } line_reader;
 
-/* Moves what is there to the front, with room for more bytes and a zero behind it, and waits for more. A line that
+/* Moves what is there to the front, with room for more bytes and a terminating zero, and waits for more. A line that
  * fills all that is allowed is dropped, and `skipping` is set. */
 static int read_more(line_reader *in) {
     ssize_t got;
@@ -39,7 +39,7 @@ static int read_more(line_reader *in) {
     return got < 0 ? console_fail("standard input: %s", strerror(errno)) : CLI_OK;
 }
 
-/* The next line, without its end and with a zero behind it; *text NULL at the end. */
+/* The next line, without its line end and with a terminating zero; *text is NULL at the end of the input. */
 static int next_line(line_reader *in, char **text, size_t *length) {
     size_t searched = 0; /* bytes of the line that hold no end */
     for (*text = NULL;;) {

@@ -2,7 +2,7 @@
  * outputs that were being written have no names yet, so none is left. The library does neither: signals and the end of
  * the process belong to the program.
  *
- * A file becomes shorter while it is mapped: the system sends SIGBUS to the thread that touches a page behind the new
+ * A file becomes shorter while it is mapped: the system sends SIGBUS to the thread that touches a page past the new
  * end. Or a library in C++ (oneDNN) finds no memory where no exception can be caught, as in a parallel region or where
  * the exception itself needs memory: the C++ runtime calls its terminate handler. */
 #include <fcntl.h>

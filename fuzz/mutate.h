@@ -1,6 +1,6 @@
 /* mutate.h - mutators that know a format, for libFuzzer's LLVMFuzzerCustomMutator. Bytes changed at random mostly break
- * a checksum, a length or an offset, and the reader refuses them at the first check; these change a part and then make
- * what depends on it fit again, so that the deeper code is reached. About one call in four leaves the file to
+ * a checksum, a length or an offset, and the reader refuses them at the first check; these change a part and
+ * then recompute what depends on it, so that the deeper code is reached. About one call in four leaves the file to
  * libFuzzer's own mutations, so that the first checks are tested too.
  *
  * Each function changes data[size] in place, within `room` bytes, and returns the new size. */
@@ -16,7 +16,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 
 /* Lines, fields and numbers of CSV, JSON, JSON Lines and YAML. */
 size_t mutate_text(uint8_t *data, size_t size, size_t room, unsigned seed);
-/* The header's text of an .npy, its length, and the amount of data behind it. */
+/* The header's text of an .npy, its length, and the amount of data after it. */
 size_t mutate_npy(uint8_t *data, size_t size, size_t room, unsigned seed);
 
 /* A small generator: the next number below `limit`, which is at least 1. */

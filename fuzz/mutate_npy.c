@@ -43,7 +43,7 @@ static size_t find(const uint8_t *data, size_t size, const char *word) {
     return size;
 }
 
-/* Replaces what stands behind `key` up to the byte `end` by one of `texts`. */
+/* Replaces the text after `key`, up to the byte `end`, by `text`. */
 static size_t replace_value(uint8_t *data, size_t size, size_t room, const char *key, char end, const char *text) {
     size_t at = find(data, size, key), length = 0;
     while (at + length < size && data[at + length] != (uint8_t)end)

@@ -9,7 +9,7 @@ enum { MEMBERS = 4, CONTENT = 1024, NAME = 32, LOCAL = 30, CENTRAL = 46, END = 2
 
 typedef struct member {
     uint8_t name[NAME], content[CONTENT]; /* content: inflated, or as it is where `raw` */
-    size_t name_length, size, told;       /* told: the size that a raw member claims */
+    size_t name_length, size, declared;   /* declared: the size in the headers of a raw member */
     bool deflated, raw;
     uint32_t crc; /* of a raw member */
 } member;
@@ -33,7 +33,7 @@ static bool inflate_into(member *out, const uint8_t *packed, size_t size) {
     return whole;
 }
 
-/* Level 1 with the smallest tables, or stored blocks: cheap to make ready again. */
+/* Level 1 with the smallest tables, or stored blocks: these are cheap to initialise for every input. */
 static size_t deflate_into(uint8_t *out, size_t room, const uint8_t *bytes, size_t size) {
     static z_stream z;
     static bool ready;
@@ -57,7 +57,7 @@ static bool take_member(member *out, const uint8_t *data, size_t size, const uin
     memcpy(out->name, entry + CENTRAL, length);
     out->name_length = length;
     out->deflated = get16(entry + 10) == 8;
-    out->told = get32(entry + 24), out->crc = get32(entry + 16);
+    out->declared = get32(entry + 24), out->crc = get32(entry + 16);
     out->raw = false;
     if (out->deflated && inflate_into(out, data + at, packed))
         return true;
@@ -87,7 +87,7 @@ static size_t take_apart(member *members, const uint8_t *data, size_t size) {
 /* Writes header `fields` that the local and the central header share, at p. */
 static void put_fields(uint8_t *p, const member *m, uint32_t crc, size_t packed) {
     put16(p, 20), put16(p + 2, 0), put16(p + 4, m->deflated ? 8 : 0), put32(p + 6, 0), put32(p + 10, crc);
-    put32(p + 14, (uint32_t)packed), put32(p + 18, (uint32_t)(m->raw ? m->told : m->size));
+    put32(p + 14, (uint32_t)packed), put32(p + 18, (uint32_t)(m->raw ? m->declared : m->size));
     put16(p + 22, (uint32_t)m->name_length), put16(p + 24, 0);
 }
 
@@ -137,14 +137,14 @@ static void change_member(member *m, unsigned *state) {
     case 1: m->deflated = !m->deflated && !m->raw; break;
     case 2: /* the deflated bytes themselves; size and checksum stay those of the content */
         if (m->deflated && !m->raw) {
-            m->told = m->size, m->crc = (uint32_t)crc32(0, m->content, (uInt)m->size);
+            m->declared = m->size, m->crc = (uint32_t)crc32(0, m->content, (uInt)m->size);
             m->size = deflate_into(packed, CONTENT, m->content, m->size);
             memcpy(m->content, packed, m->size);
             m->raw = true;
         }
         m->size = LLVMFuzzerMutate(m->content, m->size, CONTENT);
         break;
-    case 3: m->told = m->raw ? mutate_draw(state, 4096) : m->told; break;
+    case 3: m->declared = m->raw ? mutate_draw(state, 4096) : m->declared; break;
     default: m->size = mutate_npy(m->content, m->size, CONTENT, *state); break;
     }
 }

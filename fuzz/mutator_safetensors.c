@@ -1,5 +1,5 @@
 /* mutator_safetensors.c - the .safetensors target's mutator: the JSON header is changed and its length (the first 8
- * bytes, little-endian) made to fit; the data behind it becomes longer or shorter. */
+ * bytes, little-endian) made to fit; the data after it becomes longer or shorter. */
 #include "mutate.h"
 
 enum { PREFIX = 8 };
@@ -26,7 +26,7 @@ static const char *const parts[] = {
     "{}",
 };
 
-/* Puts a text in the place of the one from `open` to `shut` around or behind a drawn place. */
+/* Replaces the text from the first `open` at or after a random position to the next `shut` by `with`. */
 static size_t swap_part(uint8_t *json, size_t size, size_t room, char open, char shut, const char *with,
                         unsigned *state) {
     size_t at = mutate_draw(state, (unsigned)size), to;

@@ -1,6 +1,7 @@
-/* replay.c - main() for a fuzz target where libFuzzer is not: feeds it each file named, each file of each folder named,
- * and each input of a file that ends in .inputs: the minimised corpus of a long run, in which every input follows its
- * length (4 bytes, little-endian). An empty folder or none is a failure, so that a missing corpus is noticed. */
+/* replay.c - main() for a fuzz target that is built without libFuzzer. Its inputs are each file named, each file of
+ * each folder named, and each input in a file that ends in .inputs: the minimised corpus of a long run, in which every
+ * input follows its length (4 bytes, little-endian). A missing or empty folder is a failure, so that a missing corpus
+ * is noticed. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

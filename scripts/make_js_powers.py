@@ -111,8 +111,8 @@ def main():
         "#define VG_MEASURES_JS_POWERS_H",
         "",
         f"#define JS32_POWERS {len(POWERS)}",
-        f"#define JS32_ALWAYS {len(ALWAYS)} /* of these are taken whatever the members */",
-        f"#define JS32_DOUBLINGS {DOUBLINGS} /* of the last one */",
+        f"#define JS32_ALWAYS {len(ALWAYS)} /* powers that are computed for all members */",
+        f"#define JS32_DOUBLINGS {DOUBLINGS} /* how often the last power may be squared after them */",
         *chain(),
         f"/* 0 .. {DOUBLINGS - 1} doublings serve members of at least this u: "
         f"the powers left out are worth {LEFT_OUT:g} at most */",

@@ -158,7 +158,7 @@ DECLARATION = re.compile(rf"{COMMENT}(VG_API [^;]+;|typedef [^;{{]+;|{STRUCT})",
 
 
 def c_api(folder: Path) -> None:
-    """Every declaration of the public headers behind its comment."""
+    """Every declaration of the public headers after its comment."""
     out = ["# C API\n\nFrom the headers in `include/vargate`; `vargate/vargate.h` includes them all.\n"]
     for path in sorted((ROOT / "include/vargate").glob("*.h")):
         text = path.read_text()

@@ -3,13 +3,13 @@
 
     scripts/mutate.py --out build/mutate [--mutants 300] [--seed 27] [--jobs 2] [--seconds 0] [--cmocka FOLDER]
 
-A change (scripts/c_mutants.py) is drawn by file, in proportion to its length, then by operator, then by place. Changes
-that do not compile, or that leave the object code as it is, are replaced by others. A changed file is compiled alone
-and linked in front of a library that is built once (the libraries of third_party, no oneDNN, no CUDA); then the tests
-run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of a
-header that several files include, the first one alone is tried with the quick tests before the others are compiled.
+A change (scripts/c_mutants.py) is drawn by file, in proportion to its length, then by operator, then by position.
+Changes that do not compile, or that leave the object code as it is, are replaced by others. A changed file is compiled
+alone and linked in front of a library that is built once (the libraries of third_party, no oneDNN, no CUDA); then the
+tests run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of
+a header that several files include, the first one alone is tried with the quick tests before the others are compiled.
 
-OUT/mutants.tsv has one line a mutant, written when it is decided: number, file, line, operator, before, after, killed
+OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
 or survived, by which test, seconds. A second run with the same OUT goes on from there. --list prints the changes that
 would be tried; --only NUMBERS tries those alone. --seconds ends the run after that time. --cmocka names a folder with
 cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least (90) per cent were killed."""
@@ -389,7 +389,7 @@ def main():
     bench, table = Bench(options), Table(options.out)
     bench.prepare()
     spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in sorted(bench.tests.items(), key=lambda t: t[1]))
-    print(f"mutate: seconds a test takes: {spent}", flush=True)
+    print(f"mutate: seconds per test: {spent}", flush=True)
     search(bench, plan, table, options)
     rows = table.counted(options.mutants)
     killed = sum(row[6] == "killed" for row in rows)

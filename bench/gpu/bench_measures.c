@@ -62,7 +62,7 @@ static float *draw(shape s) {
     return p;
 }
 
-/* Every place, one after another from `memory` (doubles first). */
+/* Every array of results, one after another from `memory` on (doubles first). */
 static size_t doubles(shape s) { return s.n * (8 + 6 * K + 2 * s.c); }
 static vg_scores places(double *memory, shape s) {
     vg_scores out = {0};

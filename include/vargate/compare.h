@@ -29,7 +29,7 @@ typedef struct vg_compare_options {
 
 /* One row of a comparison. */
 typedef struct vg_compared {
-    const char *name; /* the run's, with "calibrated" or "mcd-lle" behind it where a run has several rows */
+    const char *name; /* the run's, followed by "calibrated" or "mcd-lle" where a run has several rows */
     const char *path; /* of the run folder or the file */
     size_t n, m, c;
     const char *measure; /* the one of lowest AURC, by which AURC and error AUROC are given; "" where there is none */

@@ -317,15 +317,16 @@ VG_API size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const
 VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype dtype, const int64_t *labels,
                                       size_t n, size_t c, size_t bins);
 
-/* The ranking figures of one measure alone, from any uncertainties and error marks (0/1). `options` gives coverages,
- * risks and nothing else; out->curve is left NULL. */
+/* The ranking figures of one measure alone, from any uncertainties and error marks (0/1). Of `options` only coverages
+ * and risks are used; out->curve is left NULL. */
 VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                          const vg_evaluate_options *options);
 /* --- ranking rows that do not fit in one memory -------------------------------------------------------------------
  *
  * Cut the rows by value into parts, so that rows of equal uncertainty are in one part and every row of a part is
- * more certain than those of the next. Each part is walked separately, and the walks are merged. Figures are those
- * of vg_rank except for the order of their additions. */
+ * more certain than those of the next. vg_rank_part_walk sums up one part in one pass from its most to its least
+ * certain row (a walk), and vg_rank_parts_merge adds up the walks. Figures are those of vg_rank except for the order
+ * of their additions. */
 typedef struct vg_rank_part {
     size_t struct_size;                            /* sizeof(vg_rank_part), set by VG_RANK_PART_INIT */
     unsigned long long rows_before, errors_before; /* in the parts before this one */

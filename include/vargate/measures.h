@@ -146,7 +146,7 @@ typedef struct vg_score_options {
     unsigned threads; /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress;
     void *progress_context;
-    size_t scores_size; /* sizeof(vg_scores) where the program was compiled: pointers behind it are not read */
+    size_t scores_size; /* sizeof(vg_scores) where the program was compiled: later fields are not read */
     /* A GPU computes what the CPU does within 1e-6, and the same bits every time. Options that its kernels do not
      * implement (multilabel tasks, the floors CLAMP and ADD of probabilities, renormalise) are computed by the CPU in
      * the same call. The measures from maxprob to energy are refused there with VG_ERR_UNSUPPORTED. */

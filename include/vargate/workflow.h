@@ -114,7 +114,7 @@ typedef struct vg_predict_runs_options {
 typedef struct vg_predict_runs_result {
     size_t struct_size; /* set by the caller: VG_PREDICT_RUNS_RESULT_INIT */
     size_t samples, members, classes;
-    size_t epoch;   /* epochs behind the first network's checkpoint */
+    size_t epoch;   /* epochs that the first network's checkpoint was trained for */
     int has_labels; /* the images have labels, and the network knows their classes */
 } vg_predict_runs_result;
 #define VG_PREDICT_RUNS_RESULT_INIT                                                                                    \

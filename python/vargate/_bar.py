@@ -27,6 +27,6 @@ class Bar:
             left = (self.total - self.done) / rate
             text = f"collect [{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total} {left:.0f} s left"
         else:
-            text = f"collect {self.done} batches, {rate:.1f} a second"
+            text = f"collect {self.done} batches, {rate:.1f} per second"
         sys.stderr.write(f"\r{text}\x1b[K" + ("\n" if self.done == self.total else ""))
         sys.stderr.flush()

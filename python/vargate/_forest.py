@@ -1,8 +1,8 @@
 """Forests read in place: members' probabilities by blocks of samples, never those of all samples at once.
 
-Each tree's node table stays in scikit-learn's memory; the library walks it. The numbers of the leaves take no more
-memory than one of the two arrays that ``forest.predict_proba`` makes for the same samples, so reading needs less than
-that.
+Each tree's node table stays in scikit-learn's memory, and the library descends the trees there. The numbers of the
+leaves take no more memory than one of the two arrays that ``forest.predict_proba`` makes for the same samples, so that
+reading a forest needs less memory than ``predict_proba``.
 """
 
 from __future__ import annotations

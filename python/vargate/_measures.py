@@ -39,7 +39,7 @@ class MeasureInfo:
 
 
 def _table() -> dict[str, tuple[MeasureInfo, int]]:
-    """Every measure by name with its place in ``vg_scores``, counted in pointers."""
+    """Every measure by name with the index of its pointer in ``vg_scores``."""
     out: dict[str, tuple[MeasureInfo, int]] = {}
     while found := _native.lib.vg_measure_info_at(len(out)):
         row = found.contents
@@ -75,13 +75,13 @@ GROUPS: dict[str, tuple[str, ...]] = {group: _members(group, FILE_ORDER) for gro
 OF_LOGITS = tuple(name for name in PLAIN if name not in (*GROUPS["all"], *GROUPS["baselines"]))
 
 # Element and shape of each field: "" one value per sample (or label), "k" one for each gate setting besides, "c" one
-# per class; and the places of those that are not measures.
+# per class; then the index in ``vg_scores`` of those that are not measures.
 _OTHERS = {"pred": ("i4", ""), "second": ("i4", ""), "decision": ("i4", "k"), "mean": ("f8", "c"), "std": ("f8", "c")}
 _OTHERS["flags"] = ("u4", "")
 SCORE_FIELDS: dict[str, tuple[str, str]] = {
     name: _OTHERS.get(name) or ("f8", "k" if MEASURES[name].gated else "") for name in FILE_ORDER
 }
-SCORE_INDEX = {name: place for name, (_, place) in _TABLE.items()} | {name: 14 + i for i, name in enumerate(_OTHERS)}
+SCORE_INDEX = {name: index for name, (_, index) in _TABLE.items()} | {name: 14 + i for i, name in enumerate(_OTHERS)}
 ScorePlaces = c_void_p * (1 + max(SCORE_INDEX.values()))
 
 

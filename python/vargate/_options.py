@@ -127,7 +127,7 @@ PRESETS = ("paper", "vge", "mljku")
 
 
 def choice(name: str, value: object, values: Sequence[str]) -> int:
-    """The place of `value` among `values`."""
+    """The index of `value` in `values`."""
     if isinstance(value, str) and value in values:
         return values.index(value)
     raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, values))}")
@@ -152,7 +152,7 @@ def _measure_names(named: tuple[str, ...], k: tuple[float, ...]) -> tuple[str, .
 
 
 def gate_of(text: str, k: Sequence[float]) -> int | None:
-    """The place among k of what follows the @ of ``"gtu@1"``."""
+    """The index in `k` of the number after the @ of ``"gtu@1"``; None where `k` does not hold it."""
     try:
         return list(k).index(float(text))
     except ValueError:

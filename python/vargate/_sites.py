@@ -182,5 +182,5 @@ def kept_sites(sites: Sites | None, labels: Any, ignore: Any) -> npt.NDArray[np.
         ignore, "ignore", -(2**63)
     )
     if not marked.any():
-        raise ValueError(f"every site is left out by ignore={ignore!r}: there is nothing to look at")
+        raise ValueError(f"every site is left out by ignore={ignore!r}: none is left to score")
     return marked

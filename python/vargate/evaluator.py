@@ -111,7 +111,7 @@ class Evaluator:
             )
 
     def merge(self, other: Evaluator) -> Evaluator:
-        """Appends what `other` was fed, behind what this one was; `other` stays as it is.
+        """Appends the rows that `other` was fed to those of this one; `other` stays as it is.
 
         Returns
         -------

@@ -356,7 +356,7 @@ typedef struct vg_backend_ops {
     void (*recording_free)(vg_backend *, vg_recording *recording);
     /* The device address of a PLAIN tensor's values, and the stream (cudaStream_t) on which they are valid, for code
      * that reads them there. */
-    vg_status (*tensor_address)(vg_backend *, const vg_tensor *, const float **values, void **queue);
+    vg_status (*tensor_address)(vg_backend *, const vg_tensor *, const float **values, void **stream);
     size_t (*memory_used)(vg_backend *); /* bytes on the device */
 } vg_backend_ops;
 

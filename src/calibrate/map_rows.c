@@ -1,5 +1,5 @@
-/* map_rows.c - applies a calibration map to predictions: to rows of members, or to their mean, which members then
- * follow. */
+/* map_rows.c - applies a calibration map to predictions: to rows of members, or to their mean, to which the members
+ * are then adjusted. */
 #include <math.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "calibrate/map.h"
 #include "vargate/temperatures.h"
 
-/* Members are adjusted until their mean is within FOLLOW_NEAR of its target, summed over classes. */
-enum { FOLLOW_ROUNDS = 500, CHUNK_ELEMENTS = 1 << 14 };
-#define FOLLOW_NEAR 1e-12
+/* Members are adjusted until their mean is within ADJUST_NEAR of its target, summed over classes. */
+enum { ADJUST_ROUNDS = 500, CHUNK_ELEMENTS = 1 << 14 };
+#define ADJUST_NEAR 1e-12
 
 const char *vg_calibration_method__name(vg_calibration_method method) {
     static const char *const names[] = {"temperature", "vector", "dirichlet", "isotonic", "histogram", "venn-abers"};
@@ -178,10 +178,10 @@ static void map_row(double *row, const vg_calibration_map *map, size_t which, bo
 /* rows[m][c] become a_m rows[m][c] b_c with sums 1 and the mean `target`. The factors of the classes are the
  * solution of iterative proportional fitting, which starts from the members and converges to the nearest such table.
  * A probability of 0 in all members is raised to the floor first, because no factor changes it. */
-static void follow(double *rows, size_t m, size_t c, const double *target, double *mean) {
+static void adjust_members(double *rows, size_t m, size_t c, const double *target, double *mean) {
     for (size_t i = 0; i < m * c; i++)
         rows[i] = fmax(rows[i], VG_MAP_FLOOR);
-    for (int round = 0; round < FOLLOW_ROUNDS; round++) {
+    for (int round = 0; round < ADJUST_ROUNDS; round++) {
         double far = 0;
         memset(mean, 0, c * sizeof *mean);
         for (size_t j = 0; j < m; j++) {
@@ -195,7 +195,7 @@ static void follow(double *rows, size_t m, size_t c, const double *target, doubl
         }
         for (size_t i = 0; i < c; i++)
             far += fabs(mean[i] - target[i]);
-        if (far <= FOLLOW_NEAR || round + 1 == FOLLOW_ROUNDS)
+        if (far <= ADJUST_NEAR || round + 1 == ADJUST_ROUNDS)
             return;
         for (size_t j = 0; j < m; j++)
             for (size_t i = 0; i < c; i++)
@@ -226,7 +226,7 @@ void vg_map__sample(double *rows, size_t m, const vg_calibration_map *map, bool 
     if (m == 1)
         memcpy(rows, target, c * sizeof *rows);
     else
-        follow(rows, m, c, target, scratch);
+        adjust_members(rows, m, c, target, scratch);
 }
 
 /* --- the public call ---------------------------------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ static bool word(cursor *c, const char *wanted) {
     return true;
 }
 
-/* A length as Python writes it: 0 or digits that do not begin with 0. Python 2 put an L behind some. */
+/* A length as Python writes it: 0 or digits that do not begin with 0. Python 2 appended an L to some. */
 static vg_status axis(cursor *c, size_t *out, size_t which) {
     size_t value = 0, first = c->at;
     if (peek(c) < '0' || peek(c) > '9')

@@ -26,9 +26,9 @@ typedef struct span {
 typedef struct tensor_type {
     const char *name;
     unsigned bits;
-    int element; /* vg_element, or NOWHERE: it has no place here */
+    int element; /* vg_element, or UNSUPPORTED: its arrays are skipped */
 } tensor_type;
-enum { NOWHERE = -1 };
+enum { UNSUPPORTED = -1 };
 
 static const tensor_type *find_type(const char *name) {
     static const tensor_type known[] = {{"F16", 16, VG_ELEMENT_F16},  {"BF16", 16, VG_ELEMENT_BF16},
@@ -37,11 +37,11 @@ static const tensor_type *find_type(const char *name) {
                                         {"I32", 32, VG_ELEMENT_I32},  {"I64", 64, VG_ELEMENT_I64},
                                         {"U8", 8, VG_ELEMENT_U8},     {"U16", 16, VG_ELEMENT_U16},
                                         {"U32", 32, VG_ELEMENT_U32},  {"U64", 64, VG_ELEMENT_U64},
-                                        {"BOOL", 8, VG_ELEMENT_BOOL}, {"F4", 4, NOWHERE},
-                                        {"F6_E2M3", 6, NOWHERE},      {"F6_E3M2", 6, NOWHERE},
-                                        {"F8_E5M2", 8, NOWHERE},      {"F8_E4M3", 8, NOWHERE},
-                                        {"F8_E8M0", 8, NOWHERE},      {"F8_E4M3FNUZ", 8, NOWHERE},
-                                        {"F8_E5M2FNUZ", 8, NOWHERE},  {"C64", 64, NOWHERE}};
+                                        {"BOOL", 8, VG_ELEMENT_BOOL}, {"F4", 4, UNSUPPORTED},
+                                        {"F6_E2M3", 6, UNSUPPORTED},      {"F6_E3M2", 6, UNSUPPORTED},
+                                        {"F8_E5M2", 8, UNSUPPORTED},      {"F8_E4M3", 8, UNSUPPORTED},
+                                        {"F8_E8M0", 8, UNSUPPORTED},      {"F8_E4M3FNUZ", 8, UNSUPPORTED},
+                                        {"F8_E5M2FNUZ", 8, UNSUPPORTED},  {"C64", 64, UNSUPPORTED}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
             return known + i;
@@ -90,10 +90,10 @@ static vg_status add_tensor(vg_source *source, const char *name, const tensor_ty
     if (about->rank > VG_MAX_RANK)
         vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': more than %d axes cannot be read", source->path, name,
                       VG_MAX_RANK);
-    else if (type->element == NOWHERE)
+    else if (type->element == UNSUPPORTED)
         vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%s' is not supported", source->path, name,
                       type->name);
-    if (about->rank > VG_MAX_RANK || type->element == NOWHERE)
+    if (about->rank > VG_MAX_RANK || type->element == UNSUPPORTED)
         return vg_source__skip(source, name, strlen(name));
     const uint16_t one = 1;
     about->element = (vg_element)type->element;
@@ -191,7 +191,7 @@ static vg_status read_header(vg_source *source, const json_t *header, size_t bas
     return status;
 }
 
-/* JSON's "-0" is no length, but the parser hands it over as 0. Whether one stands outside of texts. */
+/* Whether the header holds the number -0. It is not a valid length, but the JSON parser returns it as 0. */
 static bool has_negative_zero(const char *text, size_t length) {
     bool inside = false;
     for (size_t i = 0; i + 1 < length; i++) {

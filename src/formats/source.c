@@ -107,7 +107,7 @@ vg_status vg_source__check_names(const vg_source *source) {
     return status;
 }
 
-/* Moves arrays of texts behind the others, so that indices below `count` are numbers. Asking for one by name says
+/* Moves arrays of texts after the others, so that indices below `count` are numbers. Asking for one by name says
  * that it holds texts. */
 static vg_status separate_texts(vg_source *source) {
     size_t all = source->count, numbers = 0;

@@ -26,7 +26,7 @@ void vg_scorer__set_left_out(vg_scorer *scorer, const uint8_t *marks);
  * the scorer divide by the number of samples, so such a caller asks for none. */
 void vg_scorer__count_from(vg_scorer *scorer, unsigned long long sample);
 
-/* VG_ERR_ARGUMENT, saying what is wrong, unless there are places and a block of M members and C classes with data of a
+/* VG_ERR_ARGUMENT, saying what is wrong, unless `out` is not NULL and the block has M members, C classes and data of a
  * known type. */
 vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *block, size_t m, size_t c);
 

@@ -1,5 +1,5 @@
-/* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; what
- * they amount to. As JSON: decide_json.c.
+/* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr;
+ * and counts of them. As JSON: decide_json.c.
  *
  * id is the sample's id, or its number. In multilabel mode the other columns have one value per label (pred_0, ... in
  * CSV). */

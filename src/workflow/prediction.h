@@ -14,7 +14,7 @@
 enum { VG_PREDICTION_CHUNK = 256 }; /* samples per chunk */
 
 typedef struct vg_prediction {
-    vg_predict_runs_options options; /* checked; exactly one of split and input is set; runs are those of the next */
+    vg_predict_runs_options options; /* checked; exactly one of split and input is set; its runs point into `runs` */
     vg_run_list runs;
     vg_predictor *predictors[VG_MAX_RUNS];
     vg_predictor_info info[VG_MAX_RUNS];

@@ -289,7 +289,7 @@ vg_field_set vg_score_input__compared(const vg_score_input *in) {
 vg_status vg_score_input__some_left(const vg_score_input *in) {
     if (!in->ignore || in->ignored < in->layout.n)
         return VG_OK;
-    return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: there is nothing to look at",
+    return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: none is left to score",
                          in->path, (long long)*in->ignore);
 }
 

@@ -3,7 +3,7 @@
  *     .npz, .safetensors   id, pred (N), size (N, A), mask (N, A, B) as of vg_set_places, set_class with the classes of
  *                          all sets one after the other, set_start (N A + 1) where each begins, alpha (A), threshold
  *                          (A, cells), classes (names) and with p-values p_value (N, C)
- *     .csv                 id, pred, and for every alpha decision, size, set (and set_names), with "@ALPHA" behind the
+ *     .csv                 id, pred, and for every alpha decision, size, set (and set_names), with "@ALPHA" after the
  *                          names where there are several alphas; classes of a set by falling probability, separated
  *                          by spaces (names: semicolons); p_0, p_1, ...
  *     .jsonl               {"id", "pred", "sets": [{"alpha", "decision", "size", "classes", "names"}], "p_values"}

@@ -9,7 +9,8 @@
 
 struct vg_report_subject;
 
-/* All of it belongs to the subject and is freed by vg_site_report__free. The arrays of `shown` are those behind it. */
+/* All of it belongs to the subject and is freed by vg_site_report__free. `shown` points to the arrays that are declared
+ * after it. */
 typedef struct vg_site_report {
     vg_report_counts counts;
     vg_report_sites shown;

@@ -147,8 +147,7 @@ static vg_status check_folder(const ensemble *e) {
     return VG_OK;
 }
 
-/* --- networks trained at once
- * -------------------------------------------------------------------------------------- */
+/* --- networks trained at once ------------------------------------------------------------------------------------- */
 
 /* Memory that new work may take, in bytes, by the kernel's estimate; SIZE_MAX where it is not known. */
 static size_t available_memory(void) {

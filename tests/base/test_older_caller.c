@@ -1,7 +1,7 @@
 /* test_older_caller.c - a program compiled against an older header still works.
  *
- * This program sees older_api.h alone, whose structs of options lack their last fields. Behind every struct lies a
- * guard of 0xee bytes: a library that read on would take them for thread counts and callbacks, and fail or crash.
+ * This program sees older_api.h alone, whose structs of options lack their last fields. Every struct is followed by
+ * a guard of 0xee bytes: a library that read on would take them for thread counts and callbacks, and fail or crash.
  * Results are compared with values known beforehand. */
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "folder_util.h"
 #include "older_api.h"
 
-/* `struct name` with a guard behind it. */
+/* `struct name` followed by a guard. */
 #define GUARDED(TYPE, NAME, ...)                                                                                       \
     struct {                                                                                                           \
         TYPE options;                                                                                                  \

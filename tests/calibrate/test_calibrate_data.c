@@ -1,4 +1,4 @@
-/* test_calibrate_data.c - reading and walking logits: row kernels of every tier against long double, element types
+/* test_calibrate_data.c - sweeps over logits: row kernels of every tier against long double, element types
  * and strides, blocks, thread counts, and what is refused. */
 #include "calibrate_util.h"
 
@@ -174,7 +174,7 @@ typedef struct blocks {
 
 static vg_status copy_block(void *context, size_t first, size_t rows, vg_predictions *view) {
     blocks *b = context;
-    assert_true(first == b->next || first == 0); /* in order, once a sweep */
+    assert_true(first == b->next || first == 0); /* in order, once per sweep */
     b->next = first + rows;
     b->calls++;
     b->largest = rows > b->largest ? rows : b->largest;

@@ -69,7 +69,7 @@ run evaluate one.npy --axes MNCHW --labels maps.npy --renormalise
 fails_with 1 "is outside 0..3; if it marks sites to leave out, give --ignore 255"
 sites none.npy labels-none
 run evaluate one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
-fails_with 1 "every site is left out by --ignore 255: there is nothing to look at"
+fails_with 1 "every site is left out by --ignore 255: none is left to score"
 sites small.npy labels-small
 run evaluate one.npy --axes MNCHW --labels small.npy --renormalise
 fails_with 1 "labels are (3, 5, 6), but the predictions have sites (3, 5, 7): images, height, width"

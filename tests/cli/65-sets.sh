@@ -155,7 +155,7 @@ fails_with 2 "exclude each other"
 run sets $example --calibration $example
 exits 0
 says "is also the --calibration file"
-# A bad row is named by its place in its own file, not behind the calibration samples.
+# A bad row is named by its number in its own file; the calibration samples are not counted.
 for i in 1 2 3 4; do echo '{"p": [[0.75, 0.25], [0.5, 0.5]], "label": 0}'; done >"$folder/calibration.jsonl"
 printf '{"p": [[0.5, 0.5], [0.5, 0.5]]}\n{"p": [[0.5, 0.5], [0.75, 0.75]]}\n' >"$folder/bad.jsonl"
 run sets "$folder/bad.jsonl" --calibration "$folder/calibration.jsonl" --alpha 0.5

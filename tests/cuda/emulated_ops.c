@@ -337,7 +337,7 @@ enum { PROBLEMS = sizeof problems / sizeof problems[0] };
 static void compare_all(vg_compute compute, bounds allowed) {
     vg_backend *ref = open_backend("ref", VG_COMPUTE_F32), *b;
     for (int round = compute == VG_COMPUTE_BF16; round < 3; round++) {
-        multiprocessors = (int[]){1, 3, 132}[round]; /* many rounds a block; a few; one */
+        multiprocessors = (int[]){1, 3, 132}[round]; /* many rounds per block; a few; one */
         spare_rows = (size_t)round;
         b = open_backend("cuda", compute);
         for (int i = 0; i < PROBLEMS; i++) {

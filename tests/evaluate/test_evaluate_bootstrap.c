@@ -1,6 +1,6 @@
-/* test_evaluate_bootstrap.c - the weighted walks of the bootstrap against the plain thing: each resample written out
- * row by row and evaluated like any data set. And: the same seed gives the same bits at any thread count, intervals
- * hold their value. Figures whose interval does not come from resamples: test_evaluate_calibration.c,
+/* test_evaluate_bootstrap.c - the weighted rankings of the bootstrap against the direct computation: each resample
+ * is written out row by row and evaluated like any data set. The same seed gives the same bits at any thread count,
+ * and intervals contain their figure. Figures whose interval does not come from resamples: test_evaluate_calibration.c,
  * test_evaluate_auroc.c. */
 #include <math.h>
 #include <setjmp.h>

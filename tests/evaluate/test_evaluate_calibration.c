@@ -64,8 +64,8 @@ static void labels_from(uint8_t *right, const double *p, size_t n, double lower,
         right[i] = vg_random__unit(random) < p[i] - lower;
 }
 
-/* Expected ECE and p-value against 2,000 redraws of the labels from the confidences: many and few rows a bin, confident
- * models. */
+/* Expected ECE and p-value against 2,000 redraws of the labels from the confidences: many and few rows per bin,
+ * confident models. */
 static void test_redrawn(void **state) {
     (void)state;
     static const struct {

@@ -47,7 +47,7 @@ typedef struct draw {
     size_t n;
     double *mean, *std, *u;
     int64_t *labels;
-    double *chance; /* of being right, a row */
+    double *chance; /* of being right, for each row */
 } draw;
 
 static draw draw_new(size_t n, bool multilabel) {
@@ -247,7 +247,7 @@ typedef struct plan {
     bool print;
 } plan;
 
-/* The lines of one population; c: one coverage a size. */
+/* The lines of one population; c: one coverage per size. */
 static size_t judge(const plan *p, const char *name, const figures *truth, const coverage *c) {
     size_t failed = 0;
     for (size_t i = 0; i < truth->count; i++) {

@@ -152,9 +152,9 @@ static int by_size(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* Items in order but for those of a cell, as counting leaves them; sorted, whatever is behind them untouched. A
- * reversed array is given up, with every item there. */
-static void straightened(void **unused) {
+/* Items that are in order except within a cell, as the counting sort leaves them, are sorted, and nothing after them is
+ * changed. For a reversed array the function gives up and loses no item. */
+static void bucket_order_is_fixed(void **unused) {
     enum { MOST = 2100, MARK = 77 };
     const vg_row_kernels *kernels[] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
     uint64_t items[MOST + 16], sorted[MOST];
@@ -319,7 +319,7 @@ int main(void) {
         cmocka_unit_test(nan_is_found_in_every_lane),
         cmocka_unit_test(same_sums_and_marks),
         cmocka_unit_test(same_walks),
-        cmocka_unit_test(straightened),
+        cmocka_unit_test(bucket_order_is_fixed),
         cmocka_unit_test(same_samples),
         cmocka_unit_test(ambiguous_values_are_named),
         cmocka_unit_test(memory_ahead_changes_nothing),

@@ -1,4 +1,5 @@
-/* api_walk.h - calls of the public functions whose faults api_walk.c walks through. */
+/* api_walk.h - calls of the public functions, for api_walk.c, which lets each of their allocations and system calls
+ * fail. */
 #ifndef API_WALK_H
 #define API_WALK_H
 

@@ -16,7 +16,7 @@
  *   VARGATE_FAULT_SITES  a file that receives 8 bytes for each allocation: a hash of the stack that made it
  *
  * Counting begins when the libraries have been initialised, directly before main(). Calls that the C library makes
- * within itself are not seen, but for allocations; streams of stdio are failed at fread() and its like.
+ * within itself are not seen, but for allocations; streams of stdio fail at fread() and similar functions.
  *
  * A program of a test can set the fault itself, by vg_fault_arm(), which it finds by dlsym().
  *

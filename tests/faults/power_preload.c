@@ -1,5 +1,5 @@
 /* power_preload.c - a library that is preloaded into the program and records what it does to the files below out/ of
- * the working folder, for power_replay.c. $VARGATE_POWER_JOURNAL receives one record an operation, "OP ID OFFSET SIZE
+ * the working folder, for power_replay.c. $VARGATE_POWER_JOURNAL receives one record per operation, "OP ID OFFSET SIZE
  * PATH PATH2\n" (- where there is none), followed by the bytes of a write:
  *
  *   C a named file is made   T an unnamed one   W bytes are written   N the length is set   S the file is synced

@@ -1,13 +1,13 @@
 /* power_replay.c - what a disk may hold after a power cut, from the journal of power_preload.c.
  *
  *   power_replay JOURNAL count             the number of operations
- *   power_replay JOURNAL N HOW [OLD PATH]  makes out/ as it may be when the power fails behind the first N operations;
+ *   power_replay JOURNAL N HOW [OLD PATH]  makes out/ as it may be when the power fails after the first N operations;
  *                                          OLD: a file that was at PATH before
  *
  * What was synced is there: bytes of a synced file, names of a synced folder. What came later, HOW says:
  *   lost    neither bytes nor names
  *   empty   all names, no bytes: a file is as long as at its last sync
- *   torn    all names and lengths; half of the later bytes, zeros behind them
+ *   torn    all names and lengths; half of the later bytes, then zeros
  *   kept    everything, as after a kill */
 #include <stdbool.h>
 #include <stdio.h>

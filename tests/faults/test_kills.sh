@@ -2,7 +2,7 @@
 # Kills at any time: each command is killed (SIGKILL), in turn at a random call (fault_preload.c: an allocation, open,
 # read, write, sync, rename and so on; of a write half is done) and after a random part of the time that it takes. No
 # partial file is then under a final name, and the same command again, with --resume where it trains, gives the files
-# that it gives without a kill, bit for bit. A stream goes on behind its last complete answer. A file beside the final
+# that it gives without a kill, bit for bit. A stream goes on after its last complete answer. A file beside the final
 # name may be left by a kill between its naming and its renaming. Only runs that the kill ended are counted.
 #
 #   VARGATE_LONG_TESTS=1   200 kills of each command on every file system; otherwise KILLS (3)

@@ -88,7 +88,7 @@ long_line() { # long_line OPTIONS: in 600 MB of address space
 long_line
 check "a gigabyte line does not end the stream" [ "$(cat status)" -eq 0 ]
 check "a gigabyte line is answered by an error" [ "$(head -n 1 out)" = '{"id":null,"error":"longer than 64 MB"}' ]
-check "the line behind it is answered" grep -q '^{"id":2,"pred":0,' out
+check "the line after it is answered" grep -q '^{"id":2,"pred":0,' out
 long_line --strict
 check "--strict: a gigabyte line ends it" [ "$(cat status)" -eq 1 ]
 check "--strict: it is named" grep -q 'line 1: longer than 64 MB' err

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Power cuts: what a command does to its files is recorded (power_preload.c), and the disk is put into the states that a
-# power cut behind each operation may leave (power_replay.c): what was not synced is lost, torn or kept. A file under a
+# power cut after each operation may leave (power_replay.c): what was not synced is lost, torn or kept. A file under a
 # final name is then the old or the new one, whole, and the same command again gives the files that it gives without a
 # cut, bit for bit. After the command has ended nothing is lost.
 #
@@ -43,7 +43,7 @@ again() { # again COMMAND: over what is there
 }
 complain() {
     wrong=$((wrong + 1))
-    echo "FAILED: $command, power cut behind operation $n of $operations ($how): $1"
+    echo "FAILED: $command, power cut after operation $n of $operations ($how): $1"
     head -n 2 stderr
 }
 # differing LISTING: stable files in it that are not as they should be.
@@ -51,7 +51,7 @@ differing() {
     awk 'FILENAME == ARGV[1] { sum[$3] = $1 " " $2; next } $3 in sum && sum[$3] != $1 " " $2 { print $3 }' stable "$1"
 }
 missing() { awk 'FILENAME == ARGV[1] { there[$3] = 1; next } !($3 in there) { print $3 }' "$1" stable; }
-cut_at() { # the power fails behind operation $n, $how
+cut_at() { # the power fails after operation $n, $how
     rm -rf out
     if [ "$command" = replace ]; then
         "$tests/power_replay" journal "$n" "$how" old.json out/old.json

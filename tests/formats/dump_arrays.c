@@ -63,7 +63,7 @@ static void put_file(const void *bytes, size_t size, const char *name) {
     vg_source__close(source);
 }
 
-/* A length and as many bytes, with a NUL behind them; NULL at the end of the input. */
+/* A length and as many bytes, followed by a NUL; NULL at the end of the input. */
 static char *take(uint32_t *length) {
     if (fread(length, sizeof *length, 1, stdin) != 1)
         return NULL;

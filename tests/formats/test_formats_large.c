@@ -8,7 +8,7 @@
 
 static char folder[256], path[300];
 
-/* A file of zeros behind an .npy header; false where the file system cannot have it. */
+/* An .npy header followed by zeros; false where the file system cannot have it. */
 static bool make_hole(const char *order, const char *shape, size_t bytes) {
     uint8_t header[128];
     memset(header, ' ', sizeof header);
@@ -91,7 +91,7 @@ static void far_blocks(void **state) {
 #endif
 }
 
-/* 10,000 runs a block: each touches a page of its own and maps the neighbours too. */
+/* 10,000 runs per block: each touches a page of its own and maps the neighbouring pages too. */
 static void scattered(void **state) {
     (void)state;
     static const char *const axes[] = {"NMC", "MNC"};

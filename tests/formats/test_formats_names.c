@@ -327,7 +327,7 @@ static void noticed(void **state) {
     options.logits = 1;
     assert_ok(vg_prediction_file_open(&file, path, &options));
     vg_prediction_file_close(file);
-    /* Options of a program that was built when they ended behind `logits`. */
+    /* Options of a program that was built when `logits` was their last field. */
     options.struct_size = offsetof(vg_prediction_options, labels_key);
     options.labels_key = (const char *)(uintptr_t)1;
     assert_ok(vg_prediction_file_open(&file, path, &options));

@@ -364,7 +364,7 @@ static inline void case_free(score_case *s) {
 /* --- comparison ------------------------------------------------------------------------------------------------------
  */
 
-enum { complaint_limit = 4 }; /* lines a case */
+enum { complaint_limit = 4 }; /* lines per case */
 
 typedef struct complaint {
     const score_case *in;

@@ -184,7 +184,7 @@ static int names(const char *text, size_t n, size_t m) {
     return seen == 2;
 }
 
-/* Each kind of bad element, at a lone place and with later ones behind it, at 1, 2 and 7 threads and in blocks. */
+/* Each kind of bad element, alone and followed by later ones, at 1, 2 and 7 threads and in blocks. */
 static void bad_rows(void **state) {
     (void)state;
     static const float bad[] = {NAN, INFINITY, -INFINITY, -0.25f, 0.9f, 2.0f};

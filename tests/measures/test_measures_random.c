@@ -8,7 +8,7 @@
  *
  * test_measures_random [--cases 3000] [--seed 1] [--jobs 1] [--reference 16] [--only NUMBER]
  *
- * Trials run in chunks. A chunk is scored by one child process a tier, into memory that it shares with the parent,
+ * Trials run in chunks. A chunk is scored by one child process per tier, into memory that it shares with the parent,
  * which compares the tiers. --reference 16: every 16th trial goes through the reference as well. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "random_trials.h"
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 enum { CHUNK = 256, COMPLAINTS = 20 };
-static const size_t AREA = (size_t)64 << 20; /* bytes of results a tier */
+static const size_t AREA = (size_t)64 << 20; /* bytes of results per tier */
 
 typedef struct shared {
     uint64_t now;      /* the trial that a child is at */

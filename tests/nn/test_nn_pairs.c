@@ -100,7 +100,7 @@ static void same_logits(void **state) {
             asked = both = 0;
             logits(model, images, &pass, got);
             assert_memory_equal(got, want, sizeof want);
-            /* Two blocks a group: a pair in the middle of each block, one from each block to the next or to the last
+            /* Two blocks per group: a pair in the middle of each block, one from each block to the next or to the last
              * norm, and the first convolution. A residual reads the results of the three first blocks, and the first
              * block's input. */
             assert_int_equal(asked, 13);

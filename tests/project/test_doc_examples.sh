@@ -1,6 +1,6 @@
 #!/bin/sh
 # The examples in the documentation run. A block of README.md, docs/ or docs/design is run here when it is fenced as
-# ```sh run, or indented behind the line <!-- run -->: page by page, in a folder that holds the data that ship as data/,
+# ```sh run, or indented after the line <!-- run -->: page by page, in a folder that holds the data that ship as data/,
 # the files of doc_files.py, and the short runs runs/a, runs/b and runs/mnist-lle. A block's commands run one after
 # another in one shell, which stops at the first that fails. <!-- compile: DECLARATIONS --> stands before C, which is
 # compiled as the body of a function with these parameters. ```python run is run by python/tests/test_doc_python.py,

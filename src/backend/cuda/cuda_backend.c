@@ -215,11 +215,11 @@ static vg_status members(vg_backend *b, vg_tensor *out, const vg_tensor *z, cons
     return vg_cuda__launched("members");
 }
 
-static vg_status tensor_address(vg_backend *b, const vg_tensor *t, const float **values, void **queue) {
+static vg_status tensor_address(vg_backend *b, const vg_tensor *t, const float **values, void **stream) {
     if (t->kind != VG_TENSOR_PLAIN)
         return vg_base__fail(VG_ERR_ARGUMENT, "cuda: only plain tensors have an address");
     *values = cuda_t(t)->data;
-    *queue = cuda_of(b)->stream;
+    *stream = cuda_of(b)->stream;
     return VG_OK;
 }
 

@@ -97,7 +97,7 @@ typedef struct cuda_pooling_args {
     uint32_t channels, pool, in_height, in_width;
     cuda_divider groups, width, height; /* of the pooled side */
     int relu;
-    float floor; /* 0 behind a ReLU, -infinity without */
+    float floor; /* 0 after a ReLU, -infinity without */
     float scale; /* backward: of what passes */
     cuda_mask mask;
     cuda_shape shape; /* backward */

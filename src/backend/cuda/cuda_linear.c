@@ -1,8 +1,9 @@
 /* cuda_linear.c - linear layers as matrix products.
  *
  * A row-major array is a column-major one transposed: y (n x o) is D (o x n) and so on.
- *     forward   D (o x n) = W^T A, W stored (i x o)       data   D (i x n) = W dy^T       weights   D (i x o) = x^T
- * dy */
+ *     forward   D (o x n) = W^T A, W stored (i x o)
+ *     data      D (i x n) = W dy^T
+ *     weights   D (i x o) = x^T dy */
 #include "backend/cuda/cuda_blas.h"
 #include "backend/cuda/elementwise.h"
 

@@ -71,7 +71,7 @@ vg_status vg_cuda__late_end(vg_backend *b) {
 }
 
 /* `level` 0 has the highest priority. */
-static vg_status queue(cudaStream_t *out, int level) {
+static vg_status make_stream(cudaStream_t *out, int level) {
     int least = 0, greatest = 0;
     VG_TRY(vg_cuda__check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "querying the device"));
     int most = least - 2 > greatest ? least - 2 : greatest, priority = most + level < least ? most + level : least;
@@ -80,25 +80,25 @@ static vg_status queue(cudaStream_t *out, int level) {
 
 vg_status vg_cuda__streams_open(cuda_context *c, unsigned streams) {
     unsigned count = streams ? streams : 3;
-    VG_TRY(queue(&c->main, 0));
+    VG_TRY(make_stream(&c->main, 0));
     c->stream = c->main;
     if (count < 2)
         return VG_OK;
-    VG_TRY(queue(&c->side, 1));
+    VG_TRY(make_stream(&c->side, 1));
     VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&c->fork, cudaEventDisableTiming), "making an event"));
     for (int i = 0; i < CUDA_SIDE_EVENTS; i++)
         VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&c->read[i], cudaEventDisableTiming), "making an event"));
     if (count < 3)
         return VG_OK;
-    VG_TRY(queue(&c->late, 2));
+    VG_TRY(make_stream(&c->late, 2));
     return vg_cuda__check(cudaEventCreateWithFlags(&c->late_done, cudaEventDisableTiming), "making an event");
 }
 
 void vg_cuda__streams_close(cuda_context *c) {
-    cudaStream_t queues[] = {c->side, c->late, c->main};
+    cudaStream_t streams[] = {c->side, c->late, c->main};
     for (int i = 0; i < 3; i++)
-        if (queues[i])
-            cudaStreamDestroy(queues[i]);
+        if (streams[i])
+            cudaStreamDestroy(streams[i]);
     if (c->fork)
         cudaEventDestroy(c->fork);
     if (c->late_done)

@@ -1,6 +1,6 @@
 /* ref_conv.c - convolution (cross-correlation, as networks call it) by its definition:
- *     y[n][o][p][q] = sum over i, r, s of x[n][i][p * stride + r - pad][q * stride + s - pad] w[o][i][r][s]   (+
- * addend) */
+ *     y[n][o][p][q] = sum over i, r, s of x[n][i][p * stride + r - pad][q * stride + s - pad] w[o][i][r][s]
+ * to which the addend, where there is one, is added. */
 #include "backend/ref/ref_backend.h"
 
 typedef struct geometry {

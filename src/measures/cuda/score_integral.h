@@ -45,7 +45,7 @@ SCORE_FN double column_omega(const score_column *x, int m, const int wide) {
     return !x->omega ? 0.0 : wide ? ((const double *)x->omega)[at] : (double)((const float *)x->omega)[at];
 }
 
-/* Nodes until s low >= reach, s_0 = 1/inverse_s0, `steps` an octave. */
+/* Nodes until s low >= reach, s_0 = 1/inverse_s0, `steps` nodes per octave. */
 SCORE_FN int integral_nodes(double low, double inverse_s0, double reach, int steps, int fewest, int most) {
     double span = reach * inverse_s0 / score_most(low, 1e-30);
     int64_t bits;

@@ -1,10 +1,10 @@
-/* js32.h - EPJS of one class in float, two members of each lane's sample a vector. Error below 1e-6, relative 1e-4.
+/* js32.h - EPJS of one class in float, two members of each lane's sample per vector. Error below 1e-6, relative 1e-4.
  *
  * Three forms, chosen by how much the members of a class differ:
  * - spread within 0.35 of the mean: the series to order 6 or 10, from deviations taken in double;
  * - wide: means of powers (js32_wide.h); with few members the integral of js.h from first moments (js32_small.h);
  * - narrow except for some members: nodes s_j = 2^(j-4), sums of b - beta and of its square, where beta is b at the
- *   mean. Five operations a node. Also used where the wide form has lost too many digits (a value below 1/200 of the
+ *   mean. Five operations per node. Also used where the wide form has lost too many digits (a value below 1/200 of the
  *   mean, 1/80 from powers). */
 
 #define JS32_REACH                                                                                                     \

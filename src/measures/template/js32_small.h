@@ -7,7 +7,7 @@
  * = 2 on is
  *     sum_(j>=3) W_j (M A_(j+1) - A_j^2) = -W_3 A_3^2 + sum_(j>=4) A_j (M W_(j-1) - W_j A_j)
  * where W_(j-1) = 2 W_j from j = 7 on.
- * Sums over members stay in registers, and the steps after them are computed for two sets a vector.
+ * Sums over members stay in registers, and the steps after them are computed for two sets per vector.
  *
  * The error of a class is about 1e-7 of its largest member. Where that may be too much of the value, the class is
  * marked, and js_class.h checks whether it is too much of the sum over classes. */

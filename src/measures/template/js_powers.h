@@ -3,8 +3,8 @@
 #define VG_MEASURES_JS_POWERS_H
 
 #define JS32_POWERS 15
-#define JS32_ALWAYS 10   /* of these are taken whatever the members */
-#define JS32_DOUBLINGS 5 /* of the last one */
+#define JS32_ALWAYS 10   /* powers that are computed for all members */
+#define JS32_DOUBLINGS 5 /* how often the last power may be squared after them */
 /* POWER(i, n, a, b): power n, number i, from powers a and b; PRODUCT: the same where no other needs it */
 #define JS32_CHAIN(POWER, PRODUCT)                                                                                     \
     POWER(1, 2, 1, 1)                                                                                                  \
