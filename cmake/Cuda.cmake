@@ -68,7 +68,7 @@ function(vg_cuda_module module)
   target_sources(vargate-${module} PRIVATE ${sources})
   target_include_directories(vargate-${module} PRIVATE
     ${CUDAToolkit_INCLUDE_DIRS} ${VG_CUDNN_INCLUDE} ${VG_CUBLAS_INCLUDE})
-  # The libraries' folders at build time: the last places that are searched when they are loaded.
+  # The libraries' folders at build time: the last folders that are searched when they are loaded.
   target_compile_definitions(vargate-${module} PRIVATE
     VG_CUDNN_FOLDERS="${VG_CUDNN_INCLUDE}/../lib:${VG_CUDNN_INCLUDE}/../lib64"
     VG_CUBLAS_FOLDERS="${VG_CUBLAS_INCLUDE}/../lib:${VG_CUBLAS_INCLUDE}/../lib64")

@@ -86,7 +86,6 @@ vg_require(formats zlib zlib1g-dev)
 vg_require(formats jansson libjansson-dev)
 list(APPEND VG_LIBS_base PkgConfig::jansson)
 if(calibrate IN_LIST VG_MODULES)
-  # temps.json
   list(APPEND VG_LIBS_calibrate PkgConfig::jansson)
 endif()
 list(APPEND VG_LIBS_evaluate PkgConfig::jansson)

@@ -23,7 +23,7 @@ if(TARGET vargate-cli)
   endif()
 endif()
 
-foreach(folder data recipes docs/schema) # data and recipes are found from the program's own place, as ../share/vargate
+foreach(folder data recipes docs/schema) # data and recipes are found relative to the program, in ../share/vargate
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/vargate)
   endif()

@@ -1,7 +1,7 @@
 # cli/*.c -> the program `vargate`; bench/bench_*.c -> one program each; bench/score/*.c -> bench_score; with CUDA,
 # bench/gpu/bench_*.c and bench/kernels/bench_*.c -> one program each. They see only include/vargate, except
 # bench/kernels, which times parts of the backend. They link the static library, so that the installed program runs from
-# any place.
+# any folder.
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 if(VG_PROGRAM AND cli_sources)
   add_executable(vargate-cli ${cli_sources})

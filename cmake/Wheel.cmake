@@ -15,7 +15,7 @@ macro(vg_wheel_install)
   target_link_options(vargate-cli PRIVATE -s)
   install(TARGETS vargate-shared LIBRARY DESTINATION vargate/lib)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
-  foreach(folder data recipes) # found from the program's own place, as ../share/vargate
+  foreach(folder data recipes) # found relative to the program, in ../share/vargate
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${SKBUILD_DATA_DIR}/share/vargate)
   endforeach()
 endmacro()

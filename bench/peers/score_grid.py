@@ -165,7 +165,7 @@ def point(m: int, c: int, kind: str, logits: bool, arguments: argparse.Namespace
 
 
 def table(lines: list[dict[str, object]]) -> None:
-    print("\nns an element; TU AU EU and everything (three k), PyTorch's TU AU EU, one read", file=sys.stderr)
+    print("\nns per element; TU AU EU and everything (three k), PyTorch's TU AU EU, one read", file=sys.stderr)
     print("type   logits     M       C   TU AU EU  torch/it   it/read  everything  it/torch", file=sys.stderr)
     for line in lines:
         three, everything, peer = float(line["three"]), float(line["everything"]), float(line["torch"])

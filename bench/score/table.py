@@ -94,7 +94,7 @@ def in_memory(run):
         pairs = run.find("epjs by pairs", m=m, c=c)
         run.divide("EPJS: pairwise loop / ours", pairs, line, {100: 5, 1000: 40}.get(m), c=c, m=m)
     first, last = run.find("epjs", m=100, c=10), run.find("epjs", m=1000, c=10)
-    run.divide("EPJS: time a value, M = 1000 / M = 100", last, first, key="ns_per_value", c=10)
+    run.divide("EPJS: time per value, M = 1000 / M = 100", last, first, key="ns_per_value", c=10)
     for c in (10, 100):
         run.divide(
             "GMU, SNR, decisions / read once",

@@ -1,7 +1,7 @@
 /* json_load.c - reads JSON into jansson's values. See json_text.h.
  *
  * jansson's own reader does not notice when the buffer in which it collects a token cannot grow: a digit or a letter is
- * then missing without an error, an assertion ends the process, or memory behind the buffer is read. This reader takes
+ * then missing without an error, an assertion ends the process, or memory past the buffer is read. This reader takes
  * tokens where they lie in the text. It accepts what jansson accepts, and describes errors in its words:
  *
  *     VALUE  = { "KEY": VALUE, ... } | [VALUE, ...] | "TEXT" | NUMBER | true | false | null
@@ -30,7 +30,7 @@ typedef struct reader {
     size_t begin;    /* of the token */
     size_t flags, depth;
     int token;
-    char *string; /* of TOKEN_STRING, with a zero byte behind it */
+    char *string; /* of TOKEN_STRING, with a terminating zero byte */
     size_t length;
     json_int_t integer; /* of TOKEN_INTEGER */
     double real;        /* of TOKEN_REAL */
@@ -104,7 +104,7 @@ static int hexadecimal(int c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads an escape sequence behind its backslash without decoding it. */
+/* Reads the rest of an escape sequence, after its backslash, without decoding it. */
 static bool skip_escape(reader *r) {
     int c = next_byte(r);
     if (c == 'u') {
@@ -116,7 +116,7 @@ static bool skip_escape(reader *r) {
     return (c > 0 && strchr("\"\\/bfnrt", c)) || (fail(r, "invalid escape"), false);
 }
 
-/* To behind the quotation mark that ends a text. */
+/* Reads a text to its closing quotation mark, and that too. */
 static bool skip_string(reader *r) {
     for (int c; (c = next_byte(r)) != '"';) {
         if (c == UNDECODABLE)
@@ -153,7 +153,7 @@ static char *put_utf8(char *out, unsigned code) {
     return out;
 }
 
-/* Decodes the escape sequence at *from, behind its backslash. NULL: half of a surrogate pair. */
+/* Decodes the escape sequence whose backslash is before *from. NULL: half of a surrogate pair. */
 static char *put_escape(reader *r, char *out, const char **from) {
     static const char letters[] = "bfnrt", values[] = "\b\f\n\r\t";
     const char *p = *from, *letter = strchr(letters, *p);

@@ -31,17 +31,15 @@ typedef struct tensor_type {
 enum { UNSUPPORTED = -1 };
 
 static const tensor_type *find_type(const char *name) {
-    static const tensor_type known[] = {{"F16", 16, VG_ELEMENT_F16},  {"BF16", 16, VG_ELEMENT_BF16},
-                                        {"F32", 32, VG_ELEMENT_F32},  {"F64", 64, VG_ELEMENT_F64},
-                                        {"I8", 8, VG_ELEMENT_I8},     {"I16", 16, VG_ELEMENT_I16},
-                                        {"I32", 32, VG_ELEMENT_I32},  {"I64", 64, VG_ELEMENT_I64},
-                                        {"U8", 8, VG_ELEMENT_U8},     {"U16", 16, VG_ELEMENT_U16},
-                                        {"U32", 32, VG_ELEMENT_U32},  {"U64", 64, VG_ELEMENT_U64},
-                                        {"BOOL", 8, VG_ELEMENT_BOOL}, {"F4", 4, UNSUPPORTED},
-                                        {"F6_E2M3", 6, UNSUPPORTED},      {"F6_E3M2", 6, UNSUPPORTED},
-                                        {"F8_E5M2", 8, UNSUPPORTED},      {"F8_E4M3", 8, UNSUPPORTED},
-                                        {"F8_E8M0", 8, UNSUPPORTED},      {"F8_E4M3FNUZ", 8, UNSUPPORTED},
-                                        {"F8_E5M2FNUZ", 8, UNSUPPORTED},  {"C64", 64, UNSUPPORTED}};
+    static const tensor_type known[] = {
+        {"F16", 16, VG_ELEMENT_F16},  {"BF16", 16, VG_ELEMENT_BF16},   {"F32", 32, VG_ELEMENT_F32},
+        {"F64", 64, VG_ELEMENT_F64},  {"I8", 8, VG_ELEMENT_I8},        {"I16", 16, VG_ELEMENT_I16},
+        {"I32", 32, VG_ELEMENT_I32},  {"I64", 64, VG_ELEMENT_I64},     {"U8", 8, VG_ELEMENT_U8},
+        {"U16", 16, VG_ELEMENT_U16},  {"U32", 32, VG_ELEMENT_U32},     {"U64", 64, VG_ELEMENT_U64},
+        {"BOOL", 8, VG_ELEMENT_BOOL}, {"F4", 4, UNSUPPORTED},          {"F6_E2M3", 6, UNSUPPORTED},
+        {"F6_E3M2", 6, UNSUPPORTED},  {"F8_E5M2", 8, UNSUPPORTED},     {"F8_E4M3", 8, UNSUPPORTED},
+        {"F8_E8M0", 8, UNSUPPORTED},  {"F8_E4M3FNUZ", 8, UNSUPPORTED}, {"F8_E5M2FNUZ", 8, UNSUPPORTED},
+        {"C64", 64, UNSUPPORTED}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
             return known + i;

@@ -128,7 +128,8 @@ static cached_scorer *score_line(vg_decision_stream *s) {
         return NULL;
     vg_calibrator *c = s->calibrator;
     if (!line->logits && c && c->temperature) {
-        snprintf(line->error, sizeof line->error, "probabilities, and a temperature applies to logits");
+        snprintf(line->error, sizeof line->error,
+                 "probabilities, expected logits: a temperature applies to logits alone");
         return NULL;
     }
     if (c && c->temperature && c->count != 1 && c->count != line->m) {

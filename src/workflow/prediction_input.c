@@ -289,8 +289,8 @@ vg_field_set vg_score_input__compared(const vg_score_input *in) {
 vg_status vg_score_input__some_left(const vg_score_input *in) {
     if (!in->ignore || in->ignored < in->layout.n)
         return VG_OK;
-    return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: none is left to score",
-                         in->path, (long long)*in->ignore);
+    return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: none is left to score", in->path,
+                         (long long)*in->ignore);
 }
 
 vg_status vg_score_input__need_labels(const vg_score_input *in) {

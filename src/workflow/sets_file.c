@@ -168,7 +168,8 @@ static vg_status check_fit(const vg_sets_data *s, const vg_score_input *in) {
                              "on one ensemble promises nothing about another",
                              in->path, in->layout.m, in->layout.c, s->shown.members, s->shown.classes);
     if (s->temperature && !in->logits)
-        return vg_base__fail(VG_ERR_DATA, "%s: probabilities, the thresholds are for logits at a temperature",
+        return vg_base__fail(VG_ERR_DATA,
+                             "%s: probabilities, expected logits: the thresholds are for logits at a temperature",
                              in->path);
     VG_TRY(vg_prediction_file_classes(in->file, &names));
     if (!names || !s->class_names)

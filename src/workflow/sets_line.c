@@ -74,7 +74,8 @@ char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
     if (l->map && !vg_stream_line__map(from, l->map))
         return NULL;
     if (l->sets->temperature && !from->logits) {
-        snprintf(from->error, sizeof from->error, "probabilities, the thresholds are for logits at a temperature");
+        snprintf(from->error, sizeof from->error,
+                 "probabilities, expected logits: the thresholds are for logits at a temperature");
         return NULL;
     }
     vg_sets__read_logits(l->sets, from->logits);

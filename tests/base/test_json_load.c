@@ -1,6 +1,5 @@
-/* test_json_load.c - our reader of JSON (json_load.c) beside jansson's: the same values, and the same errors at the
- * same place, also of damaged texts. And with one allocation that fails: the value is the whole one or there is none.
- */
+/* test_json_load.c - our reader of JSON (json_load.c) beside jansson's: the same values, and the same errors at
+ * the same position, also of damaged texts. With one allocation that fails there is the complete value or none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +53,7 @@ static void test_every_allocation(void **unused) {
     }
 }
 
-/* What is not JSON is refused as jansson refuses it, with the same place and words. */
+/* What is not JSON is refused as jansson refuses it, with the same position and text. */
 static void test_errors(void **unused) {
     static const char *const wrong[] = {"",
                                         "12345678901234567",

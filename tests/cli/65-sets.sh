@@ -103,10 +103,10 @@ row=0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1
 rows=$(awk -v r="[$row]" 'BEGIN { for (i = 0; i < 100; i++) printf "%s%s", i ? "," : "", r }')
 echo "{\"id\":1,\"p\":[$rows]}" >warm.jsonl
 "$vargate" sets --stdin-jsonl --thresholds warm.json <warm.jsonl >out 2>err
-answer='{"id":1,"error":"probabilities, the thresholds are for logits at a temperature"}'
+answer='{"id":1,"error":"probabilities, expected logits: the thresholds are for logits at a temperature"}'
 if [ "$(cat out)" = "$answer" ]; then pass; else fail "$(cat out err)"; fi
 run sets warm.jsonl --thresholds warm.json
-fails_with 1 "probabilities, the thresholds are for logits at a temperature"
+fails_with 1 "probabilities, expected logits: the thresholds are for logits at a temperature"
 
 # Multilabel: at most the share alpha of a sample's labels is missed.
 awk 'BEGIN { srand(4); for (i = 0; i < 400; i++) { a = rand(); b = rand();

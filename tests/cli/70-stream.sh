@@ -100,7 +100,7 @@ answers 1 '{"id":0,"error":"3 temperatures for 2 members"}'
 printf '{"id": 0, "p": [[0.5, 0.5], [0.5, 0.5]]}\n' >plain.jsonl
 run_on plain.jsonl decide --stdin-jsonl --temperature 2
 exits 0
-answers 1 '{"id":0,"error":"probabilities, and a temperature applies to logits"}'
+answers 1 '{"id":0,"error":"probabilities, expected logits: a temperature applies to logits alone"}'
 printf '{"id": 0, "p": [[0.9, 0.5], [0.7, 0.5]]}\n' >multi.jsonl
 run_on multi.jsonl decide --stdin-jsonl --multilabel
 exits 0

@@ -11,7 +11,7 @@ git ls-files -- 'src/*.c' 'src/*.h' 'src/*.cu' 'src/*.cuh' 'cli/*.c' 'cli/*.h' '
     >"$folder/files" 2>/dev/null
 [ -s "$folder/files" ] || find src cli include \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) >"$folder/files"
 
-# lengths: LINES FILE:LINE NAME of every definition; many: PARAMETERS FILE:LINE NAME, once a name.
+# lengths: LINES FILE:LINE NAME of every definition; many: PARAMETERS FILE:LINE NAME, one line per name.
 xargs awk -v many="$folder/many" '
     function parameters(text,    i, depth, count, c) {
         sub(/^[^(]*\(/, "", text)

@@ -24,7 +24,7 @@ if [ -n "${VARGATE:-}" ]; then
     "$prefix/bin/vargate" --version | grep -q '^vargate [0-9]' ||
         fail "bin/vargate --version says: $("$prefix/bin/vargate" --version 2>&1)"
 fi
-if [ -n "${VARGATE:-}" ]; then # what ships is found from the program's own place
+if [ -n "${VARGATE:-}" ]; then # what ships is found relative to the program
     (cd / && env -u VARGATE_DATA XDG_DATA_HOME="$folder/none" "$prefix/bin/vargate" data info digits) \
         >"$folder/log" 2>&1
     grep -q "good .*$prefix/share/vargate/data/digits/train" "$folder/log" ||
