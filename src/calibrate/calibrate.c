@@ -279,7 +279,7 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
 
 vg_status vg_calibrate__fit(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options) {
     bool maps = options->method != VG_CALIBRATE_TEMPERATURE || options->mean;
-    return maps ? vg_calibrate__maps(out, logits, options) : calibrate(out, logits, options);
+    return maps ? vg_calibrate__maps(out, logits, options, false) : calibrate(out, logits, options);
 }
 
 vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,

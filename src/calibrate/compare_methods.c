@@ -99,31 +99,41 @@ static void judge(vg_calibration *r, double *const *nll) {
     say(r, best, first, further);
 }
 
+/* Fits one method. *out is NULL where the data cannot be fitted or are too few to hold any out. */
+static vg_status fit_method(vg_calibration **out, vg_calibration_method method, vg_logits *logits,
+                            const vg_calibrate_options *options) {
+    vg_calibrate_options o = *options;
+    o.method = method;
+    o.compare = 0;
+    *out = NULL;
+    vg_status status = method != VG_CALIBRATE_TEMPERATURE || o.mean ? vg_calibrate__maps(out, logits, &o, true)
+                                                                    : vg_calibrate__fit(out, logits, &o);
+    if (status == VG_ERR_DATA || status == VG_ERR_NUMERIC || status == VG_ERR_ARGUMENT)
+        return VG_OK; /* a class has no samples: this method cannot be fitted to these data */
+    if (status != VG_OK || !(*out)->folds) {
+        vg_calibration_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 vg_status vg_calibrate__compare(vg_calibration *r, vg_logits *logits, const vg_calibrate_options *options) {
     vg_calibration *fits[VG_CALIBRATION_CANDIDATES] = {NULL};
     double *nll[VG_CALIBRATION_CANDIDATES];
     vg_status status = VG_OK;
-    for (size_t i = 0; i < VG_CALIBRATION_CANDIDATES && status == VG_OK; i++) {
-        vg_calibrate_options o = *options;
-        o.method = order[i];
-        o.compare = 0;
-        vg_calibration **place = &fits[r->candidate_count];
-        status = vg_calibrate__fit(place, logits, &o);
-        if (status == VG_ERR_DATA || status == VG_ERR_NUMERIC || status == VG_ERR_ARGUMENT) {
-            status = VG_OK; /* a class has no samples: this method cannot be fitted to these data */
+    /* Without held-out figures of the result itself there are none to compare with. */
+    for (size_t i = 0; r->folds && i < VG_CALIBRATION_CANDIDATES && status == VG_OK; i++) {
+        if (order[i] != r->method)
+            status = fit_method(&fits[i], order[i], logits, options);
+        const vg_calibration *fit = order[i] == r->method ? r : fits[i];
+        if (!fit)
             continue;
-        }
-        if (status != VG_OK || !(*place)->folds) {
-            vg_calibration_free(*place);
-            *place = NULL;
-            continue;
-        }
         vg_calibration_candidate *row = &r->candidates[r->candidate_count];
-        nll[r->candidate_count++] = (*place)->sample_nll[1];
+        nll[r->candidate_count++] = fit->sample_nll[1];
         snprintf(row->name, sizeof row->name, "%s", vg_calibration_method__name(order[i]));
-        row->nll = (*place)->held_out.nll;
-        row->ece = (*place)->held_out.ece;
-        compare(row, (*place)->sample_nll[0], (*place)->sample_nll[1], r->samples);
+        row->nll = fit->held_out.nll;
+        row->ece = fit->held_out.ece;
+        compare(row, r->sample_nll[0], fit->sample_nll[1], r->samples);
     }
     if (status == VG_OK && r->candidate_count > 0) {
         correct(r->candidates, r->candidate_count);

@@ -21,7 +21,8 @@ typedef struct fit_work {
     size_t *take;            /* rows of one fit */
     int64_t *y;              /* their labels */
     vg_sample_figures was, is;
-    size_t done; /* fits done */
+    size_t done;        /* fits done */
+    bool held_out_only; /* the steps that only other figures need are left out */
 } fit_work;
 
 vg_status vg_calibrate__check_method(const vg_calibrate_options *o) {
@@ -165,7 +166,10 @@ static vg_status hold_out(fit_work *w) {
         status = fit_maps(&maps[f], fits, w, folds, f, r->map);
     if (status == VG_OK)
         status = vg_map_data__measure(&r->held_out, &w->is, &w->data, maps, folds, r->bins);
-    if (status == VG_OK)
+    if (status == VG_OK && w->held_out_only) {
+        r->sample_nll[0] = w->was.nll; /* not filled; its memory holds the other, too */
+        r->sample_nll[1] = w->is.nll;
+    } else if (status == VG_OK)
         status = vg_sample_figures__compare(r, &w->was, &w->is);
     if (status == VG_OK)
         r->folds = (unsigned)folds;
@@ -209,10 +213,13 @@ static vg_status fit(fit_work *w) {
     vg_map_data *d = &w->data;
     VG_TRY(check_classes(d, w->options));
     VG_TRY(make_room(w));
-    VG_TRY(vg_map_data__measure(&r->before, &w->was, d, NULL, 1, r->bins));
+    if (!w->held_out_only)
+        VG_TRY(vg_map_data__measure(&r->before, &w->was, d, NULL, 1, r->bins));
     VG_TRY(vg_pool__run(d->pool, d->n, prepare_row, w));
-    VG_TRY(fit_maps(&r->map, r->map_fits, w, 0, 0, NULL));
-    VG_TRY(vg_map_data__measure(&r->after, &w->is, d, &r->map, 1, r->bins));
+    if (!w->held_out_only || vg_calibration_method__linear(w->like.method)) /* the folds' fits start from its answer */
+        VG_TRY(fit_maps(&r->map, r->map_fits, w, 0, 0, NULL));
+    if (!w->held_out_only)
+        VG_TRY(vg_map_data__measure(&r->after, &w->is, d, &r->map, 1, r->bins));
     return hold_out(w);
 }
 
@@ -241,8 +248,9 @@ static vg_status new_result(vg_calibration **out, const vg_logits *l, const vg_c
     return vg_base__zalloc(&(*out)->map_fits, (*out)->count, sizeof *(*out)->map_fits, "fits");
 }
 
-vg_status vg_calibrate__maps(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options) {
-    fit_work w = {.options = options};
+vg_status vg_calibrate__maps(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options,
+                             bool held_out_only) {
+    fit_work w = {.options = options, .held_out_only = held_out_only};
     vg_calibration *r = NULL;
     vg_status status = new_result(&r, logits, options);
     if (status == VG_OK) {
@@ -263,9 +271,9 @@ vg_status vg_calibrate__maps(vg_calibration **out, vg_logits *logits, const vg_c
     vg_base__release(w.y);
     vg_sample_figures__give(&w.was, r, status);
     vg_sample_figures__free(&w.was);
-    if (status == VG_OK)
+    if (status == VG_OK && !held_out_only)
         status = vg_calibrate__write_text(r);
-    if (status == VG_OK)
+    if (status == VG_OK && !held_out_only)
         vg_calibrate__warn(r);
     if (status == VG_OK)
         *out = r;

@@ -157,7 +157,7 @@ static vg_status evaluate_input(vg_compare_row *row, vg_score_input *in, const v
     options.expected = in->layout.n;
     options.class_k = in->options.class_k;
     VG_TRY(vg_tally_new(&tally, in->layout.c, &options));
-    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, false, &summary);
+    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, false, &summary, NULL);
     if (status == VG_OK)
         status = evaluate_columns(row, in, tally, columns, own);
     if (status == VG_OK)

@@ -70,7 +70,7 @@ vg_status vg_decide_scored__open(vg_decide_scored *f, const vg_policy_data *poli
     for (size_t i = 0; i < policy->count; i++)
         if (!policy->items[i].by_rule && policy->items[i].calibrated == calibrated)
             wanted |= VG_FIELD_BIT(policy->items[i].field);
-    VG_TRY(vg_measure_columns__score(&f->columns, f->tally, &f->in, wanted, false, &f->summary));
+    VG_TRY(vg_measure_columns__score(&f->columns, f->tally, &f->in, wanted, false, &f->summary, NULL));
     leave_out(f);
     return VG_OK;
 }

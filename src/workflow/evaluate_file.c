@@ -18,6 +18,7 @@ typedef struct evaluation_owner {
     char advice[VG_FINDING_SIZE];
     char **class_names;
     vg_site_figures sites; /* of images; its evaluation is the one above */
+    vg_kept_means kept;    /* until the advice is written */
 } evaluation_owner;
 
 static vg_status make_tally(vg_tally **tally, const vg_score_input *in, const vg_evaluate_file_options *own) {
@@ -49,15 +50,20 @@ static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const v
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
 }
 
-static vg_status score_and_evaluate(vg_evaluation **out, vg_score_summary *summary, vg_score_input *in,
+static vg_status score_and_evaluate(evaluation_owner *owner, vg_score_summary *summary, vg_score_input *in,
                                     const vg_evaluate_file_options *own) {
     vg_tally *tally = NULL;
     vg_columns *columns = NULL;
+    const vg_score_layout *layout = &in->layout;
+    vg_kept_means *kept = layout->multilabel ? NULL : &owner->kept; /* rows of a sample are not independent */
     VG_TRY(vg_score_input__need_labels(in));
+    if (kept)
+        VG_TRY(vg_kept_means__new(kept, vg_evaluation__advice_samples(layout->n, layout->c), layout->c));
     VG_TRY(make_tally(&tally, in, own));
-    vg_status status = vg_measure_columns__score(&columns, tally, in, vg_score_input__compared(in), true, summary);
+    vg_status status =
+        vg_measure_columns__score(&columns, tally, in, vg_score_input__compared(in), true, summary, kept);
     if (status == VG_OK)
-        status = evaluate(out, in, tally, columns, own);
+        status = evaluate(&owner->evaluation, in, tally, columns, own);
     vg_columns__free(columns);
     vg_tally_free(tally);
     return status;
@@ -90,8 +96,7 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
     vg_score_summary summary;
     const size_t *shape = vg_score_input__shape(in);
     bool images = vg_score_input__images(in);
-    VG_TRY(images ? evaluate_sites(owner, &summary, in, own)
-                  : score_and_evaluate(&owner->evaluation, &summary, in, own));
+    VG_TRY(images ? evaluate_sites(owner, &summary, in, own) : score_and_evaluate(owner, &summary, in, own));
     const vg_evaluation *e = owner->evaluation;
     VG_TRY(vg_evaluation__whole_table(&owner->whole, e));
     VG_TRY(vg_evaluation__measures_table(&owner->measures, e));
@@ -124,7 +129,8 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
         memcpy(owner->result.sites, shape, sizeof owner->result.sites);
     owner->result.finding_count = vg_evaluation_findings(owner->findings, e, &owner->verdict);
     if (!images && !layout->multilabel)
-        VG_TRY(vg_evaluation__advise_calibrator(&owner->findings[owner->result.finding_count++], in));
+        VG_TRY(vg_evaluation__advise_calibrator(&owner->findings[owner->result.finding_count++], &owner->kept, in));
+    vg_kept_means__free(&owner->kept);
     vg_evaluation__advice(owner->advice, owner->findings, owner->result.finding_count);
     owner->result.advice = owner->advice;
     return VG_OK;
@@ -167,6 +173,7 @@ void vg_evaluation_result_free(vg_evaluation_result *result) {
     vg_base__release(owner->class_names);
     vg_evaluation_free(owner->evaluation);
     vg_site_images__free(&owner->sites.images);
+    vg_kept_means__free(&owner->kept);
     vg_base__release(owner->file);
     free(owner);
 }

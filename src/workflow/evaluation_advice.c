@@ -1,15 +1,15 @@
 /* evaluation_advice.c - advice in one sentence from the findings of an evaluation; and which calibrator the
  * predictions of a file support, as one more finding.
  *
- * A calibrator of the mean needs only the mean over members. It is taken over all samples or, of large files, over
- * runs of samples spread over the file, and given to vg_calibrate as probabilities of one member, which compares the
- * methods on samples that they were not fitted to. */
+ * A calibrator of the mean needs only the means over members. The scoring pass keeps them, of large files those of
+ * samples spread over the file, and vg_calibrate takes them as probabilities of one member and compares the methods on
+ * samples that they were not fitted to. */
 #include <stdio.h>
 #include <string.h>
 
 #include "vargate/calibrate.h"
 #include "workflow/evaluation_figures.h"
-#include "workflow/prediction_input.h"
+#include "workflow/measure_columns.h"
 
 bool vg_evaluation__is_advice(const vg_finding *finding) {
     return strcmp(finding->about, "measure") == 0 || strcmp(finding->about, "k") == 0 ||
@@ -46,72 +46,45 @@ void vg_evaluation__advice(char out[VG_FINDING_SIZE], const vg_finding *findings
     snprintf(out, VG_FINDING_SIZE, words[0] ? "Use %s." : "%sNothing to choose.", words);
 }
 
-enum { ADVICE_ELEMENTS = 1 << 20, ADVICE_MEMBERS = 1 << 23, RUNS = 16, FEWEST = 40 };
+/* A calibrator that is worth its trouble shows in some thousand samples: its gain is then several times its standard
+ * error. More samples would only cost time, several times that of the rest of the evaluation. */
+enum { ADVICE_ELEMENTS = 1 << 15, SAMPLES_ENOUGH = 1024, FEWEST = 40 };
 
-/* The number of samples used: limits the means and the predictions that are read for them. */
-static size_t samples_of(const vg_score_layout *layout) {
-    size_t most = ADVICE_ELEMENTS / layout->c, read = ADVICE_MEMBERS / layout->m / layout->c;
-    most = read < most ? read : most;
-    return layout->n < most ? layout->n : most;
+size_t vg_evaluation__advice_samples(size_t n, size_t classes) {
+    size_t most = ADVICE_ELEMENTS / classes;
+    most = most > SAMPLES_ENOUGH ? most : SAMPLES_ENOUGH;
+    return n < most ? n : most;
 }
 
-/* Means and labels of `count` samples: RUNS runs, or all. */
-static vg_status gather(double *mean, int64_t *labels, const vg_score_input *in, size_t count) {
-    const vg_score_layout *layout = &in->layout;
-    size_t runs = count < layout->n ? RUNS : 1, done = 0;
-    vg_score_options options = in->options;
-    options.device = VG_SCORE_ON_CPU;
-    for (size_t r = 0; r < runs; r++) {
-        size_t rows = count * (r + 1) / runs - done, first = layout->n / runs * r;
-        vg_predictions view;
-        if (rows == 0)
-            continue;
-        VG_TRY(vg_prediction_file_block(in->file, first, rows, &view));
-        vg_scores places = {.mean = mean + done * layout->c};
-        VG_TRY(vg_score(&places, NULL, &view, &options));
-        memcpy(labels + done, in->labels + first, rows * sizeof *labels);
-        done += rows;
-    }
-    return VG_OK;
-}
-
-static vg_status compare(vg_calibration **out, const double *mean, const int64_t *labels, size_t n,
-                         const vg_score_input *in) {
+static vg_status compare(vg_calibration **out, const vg_kept_means *kept, const vg_score_input *in) {
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
-    vg_predictions view = vg_predictions_f64(mean, n, 1, in->layout.c);
+    vg_predictions view = vg_predictions_f64(kept->mean, kept->count, 1, in->layout.c);
     options.mean = options.probabilities = options.compare = 1;
     options.threads = in->options.threads;
-    return vg_calibrate(out, &view, labels, &options);
+    return vg_calibrate(out, &view, kept->labels, &options);
 }
 
-vg_status vg_evaluation__advise_calibrator(vg_finding *out, const vg_score_input *in) {
-    size_t n = samples_of(&in->layout);
-    double *mean = NULL;
-    int64_t *labels = NULL;
+vg_status vg_evaluation__advise_calibrator(vg_finding *out, const vg_kept_means *kept, const vg_score_input *in) {
     vg_calibration *found = NULL;
+    size_t n = in->layout.n;
     snprintf(out->about, sizeof out->about, "calibrator");
     snprintf(out->verdict, sizeof out->verdict, "unknown");
-    snprintf(out->text, sizeof out->text, "Calibrators: %zu samples are too few to compare them.", in->layout.n);
+    snprintf(out->text, sizeof out->text, "Calibrators: %zu samples are too few to compare them.", n);
     if (n < FEWEST)
         return VG_OK;
-    vg_status status = vg_base__alloc(&mean, n, in->layout.c * sizeof *mean, "means over members");
-    if (status == VG_OK)
-        status = vg_base__alloc(&labels, n, sizeof *labels, "labels");
-    if (status == VG_OK)
-        status = gather(mean, labels, in, n);
-    if (status == VG_OK)
-        status = compare(&found, mean, labels, n, in);
+    vg_status status = compare(&found, kept, in);
     if (status == VG_OK && found->candidate_count > 0) {
         bool none = strcmp(found->supported, "none") == 0;
         snprintf(out->verdict, sizeof out->verdict, "%s", none ? "noise" : "clear");
         snprintf(out->choice, sizeof out->choice, "%s", found->supported);
         snprintf(out->text, sizeof out->text, "%s", found->advice);
+        size_t used = strlen(out->text);
+        if (kept->count < n)
+            snprintf(out->text + used, sizeof out->text - used, " Compared on %zu of %zu samples.", kept->count, n);
     }
     if (status == VG_ERR_DATA ||
         status == VG_ERR_NUMERIC) /* the evaluated predictions may be impossible to calibrate */
         status = VG_OK;
     vg_calibration_free(found);
-    vg_base__release(mean);
-    vg_base__release(labels);
     return status;
 }

@@ -25,8 +25,12 @@ vg_status vg_evaluation__brief_table(vg_figure_table **out, const vg_figure_tabl
 vg_status vg_evaluation__of_input(vg_evaluation_result **out, struct vg_score_input *in,
                                   const vg_evaluate_file_options *own);
 
-/* Which calibrator the predictions support, as one more finding. The input has labels, one per sample. */
-vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_score_input *in);
+/* How many samples' means are enough for advise_calibrator: of classes C, at most n. */
+size_t vg_evaluation__advice_samples(size_t n, size_t classes);
+/* Which calibrator the predictions support, as one more finding, from kept means of n samples. */
+struct vg_kept_means;
+vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_kept_means *kept,
+                                           const struct vg_score_input *in);
 /* Whether a finding chooses something: a measure, a k, a calibrator. */
 bool vg_evaluation__is_advice(const vg_finding *finding);
 /* The choices of these findings, in one sentence. */

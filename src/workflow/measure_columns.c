@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/random.h"
 #include "evaluate/columns_layout.h"
 #include "measures/scorer.h"
 #include "workflow/score_pass.h"
@@ -48,9 +50,44 @@ typedef struct column_job {
     vg_tally_beside *beside; /* from the second block on; NULL: all are counted at once */
     double *own;             /* with `beside`: twice means and spreads, `room` values each */
     size_t room;
-    bool second;  /* the next block goes to the second buffer */
-    bool refused; /* an earlier block failed; its message comes from the counting thread */
+    bool second;         /* the next block goes to the second buffer */
+    bool refused;        /* an earlier block failed; its message comes from the counting thread */
+    vg_kept_means *kept; /* NULL: none are kept */
 } column_job;
+
+vg_status vg_kept_means__new(vg_kept_means *out, size_t count, size_t classes) {
+    *out = (vg_kept_means){.count = count};
+    VG_TRY(vg_base__alloc(&out->mean, count, classes * sizeof *out->mean, "means over members"));
+    vg_status status = vg_base__alloc(&out->labels, count, sizeof *out->labels, "labels");
+    if (status != VG_OK)
+        vg_kept_means__free(out);
+    return status;
+}
+
+void vg_kept_means__free(vg_kept_means *kept) {
+    vg_base__release(kept->mean);
+    vg_base__release(kept->labels);
+    *kept = (vg_kept_means){0};
+}
+
+/* The sample that is drawn from range i of `count`. */
+static size_t drawn_sample(size_t i, size_t count, size_t n) {
+    size_t width = n / count, rest = n % count, first = i * width + i * rest / count;
+    size_t end = (i + 1) * width + (i + 1) * rest / count;
+    vg_random random = vg_random__start(1, i);
+    return first + (size_t)vg_random__below(&random, end - first);
+}
+
+static void keep_means(vg_kept_means *kept, const column_job *job, size_t first, size_t rows, const double *mean) {
+    size_t c = job->in->layout.c, n = job->in->layout.n;
+    for (; kept->done < kept->count; kept->done++) {
+        size_t sample = drawn_sample(kept->done, kept->count, n);
+        if (sample >= first + rows)
+            return;
+        memcpy(kept->mean + kept->done * c, mean + (sample - first) * c, c * sizeof *mean);
+        kept->labels[kept->done] = job->in->labels[sample];
+    }
+}
 
 static void place_columns(void *context, size_t first, vg_scores *block) {
     column_job *job = context;
@@ -81,6 +118,8 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
         return VG_OK;
     for (size_t i = 0; job->spread != 1 && i < rows * layout->c; i++)
         block->std[i] *= job->spread;
+    if (job->kept)
+        keep_means(job->kept, job, first, rows, block->mean);
     size_t each = layout->multilabel ? layout->c : 1; /* rows of a sample */
     vg_tally_block counted = {block->mean, block->std, job->in->labels + first * each, rows, NULL, 0, 0};
     if (job->beside) { /* the next block is being scored already: prefault for the one after it */
@@ -112,7 +151,7 @@ static bool may_be_lean(const vg_score_input *in) {
 }
 
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
-                                    bool lean, vg_score_summary *summary) {
+                                    bool lean, vg_score_summary *summary, vg_kept_means *kept) {
     const vg_score_layout *layout = &in->layout;
     size_t rows = layout->n * (layout->multilabel ? layout->c : 1);
     bool planes = in->options.device == VG_SCORE_ON_CPU;
@@ -120,7 +159,8 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
     which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
     *columns = NULL;
     VG_TRY(vg_columns__new(columns, rows, layout->k, layout->k_count, which));
-    column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = vg_measure_columns__rule_spread(in)};
+    column_job job = {.in = in, .columns = *columns, .tally = tally, .kept = kept};
+    job.spread = vg_measure_columns__rule_spread(in);
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
     sink.plane = planes ? rows : 0;
     vg_status status =

@@ -10,12 +10,23 @@
 /* Bits VG_COLUMN_* of the measures in a set. */
 unsigned vg_measure_columns__bits(vg_field_set set);
 
+/* Means over members of some samples, kept during a pass: sample i is drawn at random, always the same, from the i-th
+ * of `count` equal ranges of the input, so that neither an order of the samples nor a period in it matters. With as
+ * many ranges as samples, all are kept. */
+typedef struct vg_kept_means {
+    size_t count, done;
+    double *mean;    /* count x C */
+    int64_t *labels; /* count */
+} vg_kept_means;
+vg_status vg_kept_means__new(vg_kept_means *out, size_t count, size_t classes);
+void vg_kept_means__free(vg_kept_means *kept);
+
 /* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads
  * and labels into it. `*columns` is owned by the caller, freed with vg_columns__free also on failure. `lean`: they
  * are used by vg_evaluate__columns only, which computes some of them (where the options allow it). `summary` may be
- * NULL. */
+ * NULL. `kept` may be NULL; it goes with a tally, and with one label per sample. */
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
-                                    bool lean, vg_score_summary *summary);
+                                    bool lean, vg_score_summary *summary, vg_kept_means *kept);
 
 /* vg_evaluate__columns with the gate settings, threads and listener of the input; `options` has the rest. */
 vg_status vg_measure_columns__evaluate(vg_evaluation **out, const vg_score_input *in, const vg_tally *tally,

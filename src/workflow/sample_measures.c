@@ -61,7 +61,7 @@ static vg_status read_input(vg_sample_measures *out, vg_score_input *in) {
     out->n = in->layout.n;
     out->c = in->layout.c;
     out->threads = in->options.threads;
-    VG_TRY(vg_measure_columns__score(&out->columns, NULL, in, vg_score_input__compared(in), false, NULL));
+    VG_TRY(vg_measure_columns__score(&out->columns, NULL, in, vg_score_input__compared(in), false, NULL, NULL));
     VG_TRY(vg_measure_columns__list(&out->list, &out->count, out->columns));
     return in->layout.multilabel ? fold_labels(out) : VG_OK;
 }
