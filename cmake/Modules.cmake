@@ -71,17 +71,18 @@ endif()
 # The page that `vargate report` fills with data (built from web/, committed).
 if(TARGET vargate-report)
   include(cmake/Embed.cmake)
-  vg_embed(vargate-report ${PROJECT_SOURCE_DIR}/src/report/report_template.html vg_report__template)
+  vg_embed(vargate-report vg_report__template ${PROJECT_SOURCE_DIR}/src/report/report_template.html)
 endif()
 # The pages that `vargate compare -o PAGE.html`, `--maps` and `vargate reproduce` fill, and the recipes that are known
 # by name wherever a program runs.
 if(TARGET vargate-workflow)
   include(cmake/Embed.cmake)
-  vg_embed(vargate-workflow ${PROJECT_SOURCE_DIR}/src/workflow/compare_page.html vg_compare__template)
-  vg_embed(vargate-workflow ${PROJECT_SOURCE_DIR}/src/workflow/maps_page.html vg_maps__template)
-  vg_embed(vargate-workflow ${PROJECT_SOURCE_DIR}/src/workflow/reproduction_page.html vg_reproduction__template)
+  set(pages ${PROJECT_SOURCE_DIR}/src/workflow)
+  foreach(page compare maps reproduction)
+    vg_embed(vargate-workflow vg_${page}__template ${pages}/page_head.html ${pages}/${page}_page.html)
+  endforeach()
   file(GLOB recipes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/recipes/*.yaml)
-  vg_embed_texts(vargate-workflow vg_recipes__shipped ${recipes})
+  vg_embed_named(vargate-workflow vg_recipes__shipped ${recipes})
 endif()
 
 add_library(vargate STATIC ${VG_OBJECTS})

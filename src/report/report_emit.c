@@ -25,6 +25,17 @@ vg_status vg_report__emit_end(vg_emit *e) {
     return e->status;
 }
 
+vg_status vg_report__split_page(vg_page_parts *out, const unsigned char *page, size_t size, const char *marker,
+                                const char *file) {
+    size_t at = 0, length = strlen(marker);
+    while (at + length <= size && memcmp(page + at, marker, length) != 0)
+        at++;
+    if (at + length > size)
+        return vg_base__fail(VG_ERR_FORMAT, "%s lacks the place where data are inserted", file);
+    *out = (vg_page_parts){(const char *)page, (const char *)page + at + length, at, size - at - length};
+    return VG_OK;
+}
+
 void vg_report__bytes(vg_emit *e, const void *bytes, size_t size) {
     const char *from = bytes;
     while (size > 0 && e->status == VG_OK) {

@@ -25,6 +25,13 @@ void vg_report__emit_begin(vg_emit *e, const vg_sink *sink);
 vg_status vg_report__emit_end(vg_emit *e);
 void vg_report__raw(vg_emit *e, const char *text);
 void vg_report__bytes(vg_emit *e, const void *bytes, size_t size);
+/* A page without data is embedded when the library is built; `marker` is the place where data are inserted. */
+typedef struct vg_page_parts {
+    const char *before, *after;
+    size_t before_size, after_size;
+} vg_page_parts;
+vg_status vg_report__split_page(vg_page_parts *out, const unsigned char *page, size_t size, const char *marker,
+                                const char *file);
 void vg_report__format(vg_emit *e, const char *format, ...) VG_PRINTF(2, 3);
 
 /* JSON. open writes `{` or `[`, close `}` or `]`; commas are inserted between elements. */

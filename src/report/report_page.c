@@ -288,13 +288,10 @@ static vg_status emit_meta(page *p) {
 
 static vg_status emit_page(page *p) {
     const vg_report *r = p->report;
-    const char *text = (const char *)vg_report__template;
-    size_t length = sizeof marker - 1, at = 0, size = vg_report__template_size;
-    while (at + length <= size && memcmp(text + at, marker, length) != 0)
-        at++;
-    if (at + length > size)
-        return vg_base__fail(VG_ERR_FORMAT, "report_template.html lacks the place where data are inserted");
-    vg_report__bytes(p->out, text, at);
+    vg_page_parts parts;
+    VG_TRY(
+        vg_report__split_page(&parts, vg_report__template, vg_report__template_size, marker, "report_template.html"));
+    vg_report__bytes(p->out, parts.before, parts.before_size);
     VG_TRY(emit_meta(p));
     emit_rule(p);
     emit_samples(p);
@@ -308,7 +305,7 @@ static vg_status emit_page(page *p) {
         vg_report__emit_site_columns(p->out, r->sites, p->counts);
     emit_ood_points(p);
     VG_TRY(emit_images(p));
-    vg_report__bytes(p->out, text + at + length, size - at - length);
+    vg_report__bytes(p->out, parts.after, parts.after_size);
     return VG_OK;
 }
 

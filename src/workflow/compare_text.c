@@ -6,11 +6,12 @@
 
 #include "base/base.h"
 #include "formats/text_file.h"
+#include "report/report_emit.h"
 #include "vargate/compare.h"
 #include "vargate/formats.h"
 #include "workflow/csv_cell.h"
 
-/* compare_page.html, embedded; the result's JSON replaces the marker. */
+/* page_head.html and compare_page.html, embedded; the result's JSON replaces the marker. */
 extern const unsigned char vg_compare__template[];
 extern const size_t vg_compare__template_size;
 
@@ -135,20 +136,16 @@ static vg_status put_script(vg_text *file, const char *json) {
 }
 
 static vg_status write_page(vg_text *file, const vg_compare_result *result) {
-    static const char marker[] = "/*RESULT*/null";
-    const char *page = (const char *)vg_compare__template;
-    size_t at = 0, length = sizeof marker - 1;
+    vg_page_parts parts;
     char *text;
-    while (at + length <= vg_compare__template_size && memcmp(page + at, marker, length) != 0)
-        at++;
-    if (at + length > vg_compare__template_size)
-        return vg_base__fail(VG_ERR_FORMAT, "compare_page.html lacks the place where data are inserted");
+    VG_TRY(vg_report__split_page(&parts, vg_compare__template, vg_compare__template_size, "/*RESULT*/null",
+                                 "compare_page.html"));
     VG_TRY(vg_compare_result_json(&text, result));
-    vg_status status = vg_text__write(file, page, at);
+    vg_status status = vg_text__write(file, parts.before, parts.before_size);
     if (status == VG_OK)
         status = put_script(file, text);
     if (status == VG_OK)
-        status = vg_text__write(file, page + at + length, vg_compare__template_size - at - length);
+        status = vg_text__write(file, parts.after, parts.after_size);
     vg_free(text);
     return status;
 }

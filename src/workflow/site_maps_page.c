@@ -108,20 +108,16 @@ static vg_status emit_data(vg_emit *e, const vg_maps_page *page, const page_room
 }
 
 static vg_status write_page(vg_text *file, const vg_maps_page *page, const page_room *room) {
-    static const char marker[] = "/*RESULT*/null";
-    const char *text = (const char *)vg_maps__template;
-    size_t at = 0, length = sizeof marker - 1;
+    vg_page_parts parts;
     vg_sink sink = {.context = file, .write = write_bytes};
     vg_emit *e;
-    while (at + length <= vg_maps__template_size && memcmp(text + at, marker, length) != 0)
-        at++;
-    if (at + length > vg_maps__template_size)
-        return vg_base__fail(VG_ERR_FORMAT, "maps_page.html lacks the place where data are inserted");
+    VG_TRY(
+        vg_report__split_page(&parts, vg_maps__template, vg_maps__template_size, "/*RESULT*/null", "maps_page.html"));
     VG_TRY(vg_base__alloc(&e, 1, sizeof *e, "the page"));
     vg_report__emit_begin(e, &sink);
-    vg_report__bytes(e, text, at);
+    vg_report__bytes(e, parts.before, parts.before_size);
     vg_status status = emit_data(e, page, room);
-    vg_report__bytes(e, text + at + length, vg_maps__template_size - at - length);
+    vg_report__bytes(e, parts.after, parts.after_size);
     vg_status written = vg_report__emit_end(e);
     vg_base__release(e);
     return status == VG_OK ? written : status;
