@@ -96,6 +96,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_evaluation_finish": (c_int, [POINTER(_evaluate.Evaluation), _P]),
     "vg_evaluation_notes": (c_size_t, [_P, POINTER(_evaluate.Evaluation)]),
     "vg_evaluation_findings": (c_size_t, [_P, POINTER(_evaluate.Evaluation), _P]),
+    "vg_calibrator_finding": (c_int, [_P, _P, _P, c_size_t, c_size_t, c_uint]),
     "vg_auroc": (
         c_int,
         [POINTER(_evaluate.Estimate), POINTER(_evaluate.Measure), _P, c_size_t, POINTER(_evaluate.AurocOptions)],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast, create_string_buffer
 from dataclasses import dataclass, field, replace
@@ -243,41 +242,23 @@ def _findings(e: Any, verdict: Verdict | None) -> tuple[Finding, ...]:
         judged = _native.Verdict(_native.size(_native.Verdict), 1, verdict.name.encode())
         judged.text = verdict.text.encode()
     count = _native.lib.vg_evaluation_findings(rows, byref(e), byref(judged) if judged is not None else None)
-    return tuple(
-        Finding(row.about.decode(), row.verdict.decode(), row.choice.decode() or None, row.text.decode())
-        for row in rows[:count]
+    return tuple(map(_finding, rows[:count]))
+
+
+def _finding(row: Any) -> Finding:
+    return Finding(row.about.decode(), row.verdict.decode(), row.choice.decode() or None, row.text.decode())
+
+
+def _calibrator(s: Scores, labels: npt.NDArray[np.int64], threads: int | None) -> Finding:
+    """Which calibrator of the mean the samples support."""
+    found = _native.Finding()
+    mean, classes = np.ascontiguousarray(s.mean), np.ascontiguousarray(labels)
+    _native.check(
+        _native.lib.vg_calibrator_finding(
+            byref(found), mean.ctypes.data, classes.ctypes.data, *mean.shape, thread_count(threads)
+        )
     )
-
-
-def _calibrator(s: Scores, labels: npt.NDArray[np.int64], threads: int | None) -> tuple[Finding, ...]:
-    """Which calibrator of the mean the samples support: those, of many, that ``vargate evaluate`` looks at."""
-    from .calibrate import calibrate
-
-    n, m, c = s.n, max(s.m, 1), s.c  # text files of scores do not say how many members there were
-    count = min(n, (1 << 20) // c, (1 << 23) // m // c)
-    if count < 40:
-        text = f"Calibrators: {n} samples are too few to compare them."
-        return (Finding("calibrator", "unknown", None, text),)
-    runs = 16 if count < n else 1
-    ends = [count * (r + 1) // runs for r in range(runs)]
-    rows = np.concatenate(
-        [n // runs * r + np.arange(end - start) for r, (start, end) in enumerate(zip([0, *ends], ends, strict=False))]
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = calibrate(
-            np.ascontiguousarray(s.mean[rows, None]),
-            labels[rows],
-            mean=True,
-            probabilities=True,
-            compare=True,
-            axes="NMC",
-            threads=threads,
-        ).comparison
-    if found is None or not found["methods"]:
-        return (Finding("calibrator", "unknown", None, f"Calibrators: {n} samples are too few to compare them."),)
-    none = found["supported"] == "none"
-    return (Finding("calibrator", "noise" if none else "clear", found["supported"], found["text"]),)
+    return _finding(found)
 
 
 def _lead(e: Any) -> Lead | None:
@@ -511,7 +492,7 @@ def evaluate(
             _native.lib.vg_evaluation_free(out)
     if found.multilabel:
         return found
-    return replace(found, findings=(*found.findings, *_calibrator(s, s.labels, threads)))
+    return replace(found, findings=(*found.findings, _calibrator(s, s.labels, threads)))
 
 
 show_options(evaluate, score)

@@ -58,7 +58,7 @@ static vg_status score_and_evaluate(evaluation_owner *owner, vg_score_summary *s
     vg_kept_means *kept = layout->multilabel ? NULL : &owner->kept; /* rows of a sample are not independent */
     VG_TRY(vg_score_input__need_labels(in));
     if (kept)
-        VG_TRY(vg_kept_means__new(kept, vg_evaluation__advice_samples(layout->n, layout->c), layout->c));
+        VG_TRY(vg_kept_means__new(kept, vg_evaluation__advice_samples(layout->n, layout->c), layout->n, layout->c));
     VG_TRY(make_tally(&tally, in, own));
     vg_status status =
         vg_measure_columns__score(&columns, tally, in, vg_score_input__compared(in), true, summary, kept);
@@ -129,7 +129,8 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
         memcpy(owner->result.sites, shape, sizeof owner->result.sites);
     owner->result.finding_count = vg_evaluation_findings(owner->findings, e, &owner->verdict);
     if (!images && !layout->multilabel)
-        VG_TRY(vg_evaluation__advise_calibrator(&owner->findings[owner->result.finding_count++], &owner->kept, in));
+        VG_TRY(vg_evaluation__advise_calibrator(&owner->findings[owner->result.finding_count++], &owner->kept,
+                                                in->options.threads));
     vg_kept_means__free(&owner->kept);
     vg_evaluation__advice(owner->advice, owner->findings, owner->result.finding_count);
     owner->result.advice = owner->advice;

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "vargate/calibrate.h"
 #include "workflow/evaluation_figures.h"
-#include "workflow/measure_columns.h"
+#include "workflow/kept_means.h"
 
 bool vg_evaluation__is_advice(const vg_finding *finding) {
     return strcmp(finding->about, "measure") == 0 || strcmp(finding->about, "k") == 0 ||
@@ -56,35 +57,51 @@ size_t vg_evaluation__advice_samples(size_t n, size_t classes) {
     return n < most ? n : most;
 }
 
-static vg_status compare(vg_calibration **out, const vg_kept_means *kept, const vg_score_input *in) {
+static vg_status compare(vg_finding *out, const vg_kept_means *kept, unsigned threads) {
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
-    vg_predictions view = vg_predictions_f64(kept->mean, kept->count, 1, in->layout.c);
-    options.mean = options.probabilities = options.compare = 1;
-    options.threads = in->options.threads;
-    return vg_calibrate(out, &view, kept->labels, &options);
-}
-
-vg_status vg_evaluation__advise_calibrator(vg_finding *out, const vg_kept_means *kept, const vg_score_input *in) {
+    vg_predictions view = vg_predictions_f64(kept->mean, kept->count, 1, kept->classes);
     vg_calibration *found = NULL;
-    size_t n = in->layout.n;
-    snprintf(out->about, sizeof out->about, "calibrator");
-    snprintf(out->verdict, sizeof out->verdict, "unknown");
-    snprintf(out->text, sizeof out->text, "Calibrators: %zu samples are too few to compare them.", n);
-    if (n < FEWEST)
-        return VG_OK;
-    vg_status status = compare(&found, kept, in);
+    options.mean = options.probabilities = options.compare = 1;
+    options.threads = threads;
+    vg_status status = vg_calibrate(&found, &view, kept->labels, &options);
     if (status == VG_OK && found->candidate_count > 0) {
         bool none = strcmp(found->supported, "none") == 0;
         snprintf(out->verdict, sizeof out->verdict, "%s", none ? "noise" : "clear");
         snprintf(out->choice, sizeof out->choice, "%s", found->supported);
         snprintf(out->text, sizeof out->text, "%s", found->advice);
         size_t used = strlen(out->text);
-        if (kept->count < n)
-            snprintf(out->text + used, sizeof out->text - used, " Compared on %zu of %zu samples.", kept->count, n);
+        if (kept->count < kept->n)
+            snprintf(out->text + used, sizeof out->text - used, " Compared on %zu of %zu samples.", kept->count,
+                     kept->n);
     }
-    if (status == VG_ERR_DATA ||
-        status == VG_ERR_NUMERIC) /* the evaluated predictions may be impossible to calibrate */
-        status = VG_OK;
     vg_calibration_free(found);
+    return status;
+}
+
+vg_status vg_evaluation__advise_calibrator(vg_finding *out, const vg_kept_means *kept, unsigned threads) {
+    vg_status status = VG_OK;
+    memset(out, 0, sizeof *out);
+    snprintf(out->about, sizeof out->about, "calibrator");
+    snprintf(out->verdict, sizeof out->verdict, "unknown");
+    snprintf(out->text, sizeof out->text, "Calibrators: %zu samples are too few to compare them.", kept->n);
+    if (kept->n >= FEWEST)
+        status = compare(out, kept, threads);
+    if (status == VG_ERR_DATA || status == VG_ERR_NUMERIC) { /* what can be evaluated need not be a distribution */
+        snprintf(out->text, sizeof out->text, "Calibrators cannot be compared: %s.", vg_error_message());
+        status = VG_OK;
+    }
+    return status;
+}
+
+vg_status vg_calibrator_finding(vg_finding *out, const double *mean, const int64_t *labels, size_t n, size_t c,
+                                unsigned threads) {
+    vg_kept_means kept;
+    if (!out || !mean || !labels || n == 0 || c < 2)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrator_finding: expected means of samples of 2 or more classes, "
+                                              "labels, and a place for the finding");
+    VG_TRY(vg_kept_means__new(&kept, vg_evaluation__advice_samples(n, c), n, c));
+    vg_kept_means__take(&kept, 0, n, mean, labels);
+    vg_status status = vg_evaluation__advise_calibrator(out, &kept, threads);
+    vg_kept_means__free(&kept);
     return status;
 }

@@ -27,10 +27,9 @@ vg_status vg_evaluation__of_input(vg_evaluation_result **out, struct vg_score_in
 
 /* How many samples' means are enough for advise_calibrator: of classes C, at most n. */
 size_t vg_evaluation__advice_samples(size_t n, size_t classes);
-/* Which calibrator the predictions support, as one more finding, from kept means of n samples. */
+/* Which calibrator the predictions support, as one more finding. */
 struct vg_kept_means;
-vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_kept_means *kept,
-                                           const struct vg_score_input *in);
+vg_status vg_evaluation__advise_calibrator(vg_finding *out, const struct vg_kept_means *kept, unsigned threads);
 /* Whether a finding chooses something: a measure, a k, a calibrator. */
 bool vg_evaluation__is_advice(const vg_finding *finding);
 /* The choices of these findings, in one sentence. */

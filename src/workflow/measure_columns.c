@@ -3,9 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/random.h"
 #include "evaluate/columns_layout.h"
 #include "measures/scorer.h"
 #include "workflow/score_pass.h"
@@ -55,40 +53,6 @@ typedef struct column_job {
     vg_kept_means *kept; /* NULL: none are kept */
 } column_job;
 
-vg_status vg_kept_means__new(vg_kept_means *out, size_t count, size_t classes) {
-    *out = (vg_kept_means){.count = count};
-    VG_TRY(vg_base__alloc(&out->mean, count, classes * sizeof *out->mean, "means over members"));
-    vg_status status = vg_base__alloc(&out->labels, count, sizeof *out->labels, "labels");
-    if (status != VG_OK)
-        vg_kept_means__free(out);
-    return status;
-}
-
-void vg_kept_means__free(vg_kept_means *kept) {
-    vg_base__release(kept->mean);
-    vg_base__release(kept->labels);
-    *kept = (vg_kept_means){0};
-}
-
-/* The sample that is drawn from range i of `count`. */
-static size_t drawn_sample(size_t i, size_t count, size_t n) {
-    size_t width = n / count, rest = n % count, first = i * width + i * rest / count;
-    size_t end = (i + 1) * width + (i + 1) * rest / count;
-    vg_random random = vg_random__start(1, i);
-    return first + (size_t)vg_random__below(&random, end - first);
-}
-
-static void keep_means(vg_kept_means *kept, const column_job *job, size_t first, size_t rows, const double *mean) {
-    size_t c = job->in->layout.c, n = job->in->layout.n;
-    for (; kept->done < kept->count; kept->done++) {
-        size_t sample = drawn_sample(kept->done, kept->count, n);
-        if (sample >= first + rows)
-            return;
-        memcpy(kept->mean + kept->done * c, mean + (sample - first) * c, c * sizeof *mean);
-        kept->labels[kept->done] = job->in->labels[sample];
-    }
-}
-
 static void place_columns(void *context, size_t first, vg_scores *block) {
     column_job *job = context;
     const vg_score_layout *layout = &job->in->layout;
@@ -119,7 +83,7 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
     for (size_t i = 0; job->spread != 1 && i < rows * layout->c; i++)
         block->std[i] *= job->spread;
     if (job->kept)
-        keep_means(job->kept, job, first, rows, block->mean);
+        vg_kept_means__take(job->kept, first, rows, block->mean, job->in->labels + first);
     size_t each = layout->multilabel ? layout->c : 1; /* rows of a sample */
     vg_tally_block counted = {block->mean, block->std, job->in->labels + first * each, rows, NULL, 0, 0};
     if (job->beside) { /* the next block is being scored already: prefault for the one after it */

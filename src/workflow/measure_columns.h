@@ -5,21 +5,11 @@
 
 #include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
+#include "workflow/kept_means.h"
 #include "workflow/prediction_input.h"
 
 /* Bits VG_COLUMN_* of the measures in a set. */
 unsigned vg_measure_columns__bits(vg_field_set set);
-
-/* Means over members of some samples, kept during a pass: sample i is drawn at random, always the same, from the i-th
- * of `count` equal ranges of the input, so that neither an order of the samples nor a period in it matters. With as
- * many ranges as samples, all are kept. */
-typedef struct vg_kept_means {
-    size_t count, done;
-    double *mean;    /* count x C */
-    int64_t *labels; /* count */
-} vg_kept_means;
-vg_status vg_kept_means__new(vg_kept_means *out, size_t count, size_t classes);
-void vg_kept_means__free(vg_kept_means *kept);
 
 /* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads
  * and labels into it. `*columns` is owned by the caller, freed with vg_columns__free also on failure. `lean`: they

@@ -133,6 +133,8 @@ static vg_status evaluation(double *figure) {
     TRY(vg_evaluate(&result, tally, &measure, 1, &options));
     *figure += result->accuracy.value + (double)vg_evaluation_notes(notes, result) +
                (double)vg_evaluation_findings(findings, result, NULL);
+    TRY(vg_calibrator_finding(&findings[0], mean, labels, N, C, 1));
+    *figure += (double)strlen(findings[0].text);
     status = vg_evaluation_finish(result, NULL) == VG_ERR_MEMORY ? VG_ERR_MEMORY : VG_OK;
 done:
     vg_evaluation_free(result);
@@ -232,7 +234,8 @@ done:
     return status;
 }
 
-const api_case array_cases[] = {{"scorer", scorer, 1},         {"sites", sites, 1},         {"trees", trees, 1},
-                                {"calibration", calibration, 1}, {"evaluation", evaluation, 1}, {"ranking", ranking, 1},
-                                {"selection", selection, 1},     {"sets", sets, 1},             {"words", words, 1},
-                                {NULL, NULL, 0}};
+const api_case array_cases[] = {{"scorer", scorer, 1},         {"sites", sites, 1},
+                                {"trees", trees, 1},           {"calibration", calibration, 1},
+                                {"evaluation", evaluation, 1}, {"ranking", ranking, 1},
+                                {"selection", selection, 1},   {"sets", sets, 1},
+                                {"words", words, 1},           {NULL, NULL, 0}};

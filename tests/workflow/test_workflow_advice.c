@@ -114,7 +114,28 @@ static void test_small(void **state) {
     vg_evaluation_result_free(result);
 }
 
+/* Means in memory are advised on as a file is; what cannot be calibrated is named. */
+static void test_in_memory(void **state) {
+    (void)state;
+    static double mean[N * C];
+    vg_finding found;
+    draw(BY_CLASS, N, 1, 6);
+    for (size_t i = 0; i < (size_t)N * C; i++)
+        mean[i] = p[i / C * M * C + i % C];
+    vg_evaluation_result *result = evaluate(N, 1);
+    OK(vg_calibrator_finding(&found, mean, labels, N, C, 1));
+    assert_string_equal(found.text, about_calibrators(result)->text);
+    vg_evaluation_result_free(result);
+    for (size_t i = 0; i < (size_t)N * C; i++)
+        mean[i] *= 2;
+    OK(vg_calibrator_finding(&found, mean, labels, N, C, 1));
+    assert_string_equal(found.verdict, "unknown");
+    assert_non_null(strstr(found.text, "sums to 2"));
+    assert_int_equal(vg_calibrator_finding(&found, mean, labels, N, 1, 1), VG_ERR_ARGUMENT);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders), cmocka_unit_test(test_small)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders), cmocka_unit_test(test_small),
+                                       cmocka_unit_test(test_in_memory)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
