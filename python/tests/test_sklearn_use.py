@@ -17,13 +17,7 @@ import sklearn
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, make_classification
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    BaggingClassifier,
-    ExtraTreesClassifier,
-    RandomForestClassifier,
-    VotingClassifier,
-)
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -59,7 +53,7 @@ class Untrainable(LogisticRegression):
         (Untrainable(), TypeError, "Untrainable has no members"),
         (make_pipeline(StandardScaler(), Untrainable()), TypeError, "Untrainable has no members"),
         (GridSearchCV(Untrainable(), {"C": [1, 2]}), TypeError, "Untrainable has no members"),
-        (AdaBoostClassifier(Untrainable()), TypeError, "AdaBoostClassifier has no members"),
+        (sklearn.ensemble.AdaBoostClassifier(Untrainable()), TypeError, "AdaBoostClassifier has no members"),
         (FrozenEstimator(LogisticRegression()), TypeError, "LogisticRegression has no members"),
         (VotingClassifier([("a", Untrainable())], weights=[1]), ValueError, "weights=None"),
         ([], ValueError, "empty list"),

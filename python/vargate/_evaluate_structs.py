@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import POINTER, Structure, c_char, c_double, c_int, c_size_t, c_uint, c_uint64, c_ulonglong, c_void_p
+from typing import Any
 
 from ._structs import ProgressFn
 
@@ -166,6 +167,17 @@ class RuleRow(Structure):
     ]
 
 
+# Fields that several structs of options have in this order.
+_RESAMPLING: list[tuple[str, Any]] = [
+    ("resamples", c_size_t),
+    ("seed", c_uint64),
+    ("confidence", c_double),
+    ("threads", c_uint),
+    ("progress", ProgressFn),
+    ("progress_context", c_void_p),
+]
+
+
 class EvaluateOptions(Structure):
     """vg_evaluate_options"""
 
@@ -178,12 +190,7 @@ class EvaluateOptions(Structure):
         ("risks", POINTER(c_double)),
         ("risk_count", c_size_t),
         ("curve_points", c_size_t),
-        ("resamples", c_size_t),
-        ("seed", c_uint64),
-        ("confidence", c_double),
-        ("threads", c_uint),
-        ("progress", ProgressFn),
-        ("progress_context", c_void_p),
+        *_RESAMPLING,
     ]
 
 
@@ -387,12 +394,7 @@ class OodOptions(Structure):
 
     _fields_ = [
         ("struct_size", c_size_t),
-        ("resamples", c_size_t),
-        ("seed", c_uint64),
-        ("confidence", c_double),
-        ("threads", c_uint),
-        ("progress", ProgressFn),
-        ("progress_context", c_void_p),
+        *_RESAMPLING,
     ]
 
 

@@ -13,19 +13,7 @@ import os
 import re
 import signal
 import threading
-from ctypes import (
-    POINTER,
-    Structure,
-    c_char,
-    c_char_p,
-    c_double,
-    c_int,
-    c_size_t,
-    c_uint,
-    c_uint32,
-    c_ulonglong,
-    c_void_p,
-)
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint, c_void_p
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -75,14 +63,17 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_scorer_free": (None, [_P]),
     "vg_scorer_feed": (c_int, [_P, _P, _P, _P]),
     "vg_scorer_summary": (c_int, [_P, POINTER(_structs.ScoreSummary)]),
-    "vg_verdict_judge": (c_int, [POINTER(_structs.Verdict), POINTER(_structs.ScoreSummary), c_ulonglong, c_ulonglong]),
+    "vg_verdict_judge": (
+        c_int,
+        [POINTER(_structs.Verdict), POINTER(_structs.ScoreSummary), ctypes.c_ulonglong, ctypes.c_ulonglong],
+    ),
     "vg_scorer_save": (c_int, [_P, POINTER(_structs.ScorerState)]),
     "vg_scorer_restore": (c_int, [_P, POINTER(_structs.ScorerState)]),
     "vg_predictions_normalised": (c_int, [_P]),
     "vg_trees_check": (c_int, [_P, c_size_t, c_size_t]),
     "vg_trees_leaves": (None, [_P, _P, c_size_t, _P, c_size_t, c_size_t]),
     "vg_trees_values": (None, [_P, _P, c_size_t, _P, c_size_t, c_size_t, c_size_t]),
-    "vg_k_name": (None, [c_char * _evaluate.NAME_SIZE, c_double]),
+    "vg_k_name": (None, [ctypes.c_char * _evaluate.NAME_SIZE, c_double]),
     "vg_tally_new": (c_int, [POINTER(_P), c_size_t, POINTER(_evaluate.TallyOptions)]),
     "vg_tally_free": (None, [_P]),
     "vg_tally_feed": (c_int, [_P, _P, _P, _P, c_size_t]),
@@ -163,7 +154,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_writer_abandon": (None, [_P]),
     "vg_text_save": (c_int, [c_char_p, c_char_p, c_size_t]),
     "vg_measure_info_at": (POINTER(_structs.MeasureInfo), [c_size_t]),
-    "vg_fields_parse": (c_int, [POINTER(c_uint32), c_char_p]),
+    "vg_fields_parse": (c_int, [POINTER(ctypes.c_uint32), c_char_p]),
     "vg_fields_word": (c_char_p, [c_size_t]),
     "vg_evaluate_file": (
         c_int,
@@ -357,6 +348,6 @@ def k_name(k: float) -> str:
     >>> k_name(1.0), k_name(0.25)
     ('1', '0.25')
     """
-    name = (c_char * _evaluate.NAME_SIZE)()
+    name = (ctypes.c_char * _evaluate.NAME_SIZE)()
     lib.vg_k_name(name, k)
     return name.value.decode()

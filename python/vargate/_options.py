@@ -25,6 +25,8 @@ __all__ = [
     "Axes",
     "ClassGates",
     "DecisionOptions",
+    "EvaluatorOptions",
+    "FigureOptions",
     "Form",
     "Gates",
     "LogBase",
@@ -105,6 +107,23 @@ class ThreadedOptions(ScoringOptions, total=False):
     """The same with the thread count, where a function has none of its own."""
 
     threads: int | None
+
+
+class FigureOptions(TypedDict, total=False):
+    """The options of `vargate.evaluate` that say which figures there are, without those of the calibration error."""
+
+    coverages: Sequence[float]
+    risks: Sequence[float]
+    curve: int
+    bootstrap: int
+    seed: int
+    confidence: float
+
+
+class EvaluatorOptions(ThreadedOptions, FigureOptions, total=False):
+    """All options of `vargate.evaluate` but for what belongs to one call."""
+
+    bins: int
 
 
 class ReadingOptions(TypedDict, total=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from typing import Any
 
 from ._evaluate_structs import Evaluation, Finding, OodRow
 from ._structs import ScoreOptions, ScoreSummary, Verdict
@@ -90,16 +91,22 @@ class TrainResult(Structure):
     ]
 
 
+# The fields that the options of train and of run begin with.
+_RUN: list[tuple[str, Any]] = [
+    ("struct_size", c_size_t),
+    ("recipe", c_void_p),
+    ("folder", c_char_p),
+    ("data", c_char_p),
+    ("device", c_char_p),
+    ("threads", c_uint),
+]
+
+
 class TrainRecipeOptions(Structure):
     """vg_train_recipe_options"""
 
     _fields_ = [
-        ("struct_size", c_size_t),
-        ("recipe", c_void_p),
-        ("folder", c_char_p),
-        ("data", c_char_p),
-        ("device", c_char_p),
-        ("threads", c_uint),
+        *_RUN,
         ("resume", c_int),
         ("event", c_void_p),
         ("event_context", c_void_p),
@@ -361,12 +368,7 @@ class RunRecipeOptions(Structure):
     """vg_run_recipe_options"""
 
     _fields_ = [
-        ("struct_size", c_size_t),
-        ("recipe", c_void_p),
-        ("folder", c_char_p),
-        ("data", c_char_p),
-        ("device", c_char_p),
-        ("threads", c_uint),
+        *_RUN,
         ("event", c_void_p),
         ("event_context", c_void_p),
         ("job", Job),

@@ -32,13 +32,13 @@ from dask.delayed import Delayed, delayed
 
 from . import _dask_tasks as tasks
 from . import _lead, _native, _ranges, _resample
-from ._arrays import as_labels, as_names, check_members, real, whole
+from ._arrays import as_labels, as_names, check_members, whole
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
-from ._options import ScoringOptions, gate_of, measure_names, read_files, resolve, show_options, words
+from ._options import FigureOptions, ScoringOptions, gate_of, measure_names, read_files, resolve, show_options, words
 from ._score import score as score_here
-from ._tally import points
 from ._whole import WholeSet
 from .decide import Selection, Target
+from .evaluate import DEFAULT_BINS, take_figure_options
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -173,16 +173,7 @@ class DaskScores:
         return _tree([pick(part) for part in self._tallies(bins)])
 
     def evaluate(
-        self,
-        measures: str | Iterable[str] = "all",
-        bins: int = 15,
-        *,
-        bootstrap: int = 0,
-        seed: int = 1,
-        confidence: float = 0.95,
-        coverages: Sequence[float] = (0.8, 0.9, 0.95),
-        risks: Sequence[float] = (0.01, 0.05),
-        curve: int = 0,
+        self, measures: str | Iterable[str] = "all", bins: int = DEFAULT_BINS, **options: Unpack[FigureOptions]
     ) -> Delayed:
         """`vargate.evaluate` of the whole set; ``.compute()`` gives a `WholeSet`.
 
@@ -211,17 +202,15 @@ class DaskScores:
         for name in names:
             if name not in self._rankable():
                 raise ValueError(f"measures: {name!r} was not computed, expected {', '.join(self._rankable())}")
+        left: dict[str, Any] = dict(options)
+        how = take_figure_options(left)
+        if left:
+            raise TypeError(f"evaluate() got an unexpected keyword argument {next(iter(left))!r}")
         asked = _ranges.Points(
-            points(coverages, "coverages"),
-            points(risks, "risks"),
-            whole(bootstrap, "bootstrap", 0),
-            whole(seed, "seed", 0),
-            real(confidence, "confidence"),
-            self._c if self._multilabel else 1,
-            whole(curve, "curve", 0),
+            resamples=how.pop("bootstrap"), rows_per_sample=self._c if self._multilabel else 1, **how
         )
         if not 0 < asked.confidence < 1:
-            raise ValueError(f"confidence is {confidence!r}, expected a number between 0 and 1")
+            raise ValueError(f"confidence is {asked.confidence!r}, expected a number between 0 and 1")
         by = "gmu" if "gmu" in names else names[0] if names else None
         tallies = self._tallies(whole(bins, "bins", 1, 10000), full=True, by=by)
         sums, rows = delayed(tasks.sums_of), delayed(tasks.rank_rows)
@@ -452,3 +441,4 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
 
 
 show_options(score, score_here)
+show_options(DaskScores.evaluate, FigureOptions)

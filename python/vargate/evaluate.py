@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast, create_string_buffer
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,7 @@ from ._figures import (
     intervals_of,
 )
 from ._maps import find_map
-from ._options import ScoringOptions, compared, show_options, thread_count
+from ._options import FigureOptions, ScoringOptions, compared, show_options, thread_count
 from ._score import score
 from ._sites import site_axes
 from ._summary import Verdict, judge
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["RANKING", "ClassFigures", "Evaluation", "Finding", "ImageFigures", "Interval", "LabelFigures", "Lead"]
 __all__ += ["Ranking", "ReliabilityBin", "RuleFigures", "best_of", "evaluate", "evaluation_of"]
 
+DEFAULT_BINS = 15
 _WHOLE = ["accuracy", "f1_macro", "f1_micro", "subset_accuracy"]
 _WHOLE += ["ece", "ece_macro", "ece_adaptive", "ece_classwise", "mce", "nll", "brier"]
 _MULTILABEL_ONLY = ("f1_micro", "subset_accuracy", "ece_macro")
@@ -386,7 +388,7 @@ def evaluate(
     p: Any,
     labels: Any = None,
     *,
-    bins: int = 15,
+    bins: int = DEFAULT_BINS,
     bootstrap: int = 0,
     seed: int = 1,
     confidence: float = 0.95,
@@ -495,4 +497,17 @@ def evaluate(
     return replace(found, findings=(*found.findings, _calibrator(s, s.labels, threads)))
 
 
+_FIGURE_DEFAULTS = {
+    name: inspect.signature(evaluate).parameters[name].default for name in FigureOptions.__annotations__
+}
 show_options(evaluate, score)
+
+
+def take_figure_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of `options` that are `FigureOptions`, taken out and checked; those that are not given as `evaluate` has
+    them."""
+    how = {name: options.pop(name, default) for name, default in _FIGURE_DEFAULTS.items()}
+    how |= {name: whole(how[name], name, 0) for name in ("bootstrap", "seed", "curve")}
+    how |= {name: points(how[name], name) for name in ("coverages", "risks")}
+    how["confidence"] = real(how["confidence"], "confidence")
+    return how

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arrays import whole
 from ._maps import find_map
-from ._options import ScoringOptions, compared, read_files, show_options, thread_count, words
+from ._options import EvaluatorOptions, compared, read_files, show_options, thread_count, words
 from ._samples import concatenate
 from ._score import score
-from ._tally import points
-from .evaluate import Evaluation, evaluate
+from .evaluate import DEFAULT_BINS, Evaluation, evaluate, take_figure_options
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ class Evaluator:
     ----------
     bins, bootstrap, seed, confidence, coverages, risks, curve, threads
         As in `evaluate`.
-    **scoring
+    **options
         The options of `score`, ``logits=True``, ``k``, ``measures`` and so on.
 
     Examples
@@ -52,31 +50,12 @@ class Evaluator:
     (True, 500)
     """
 
-    def __init__(
-        self,
-        *,
-        bins: int = 15,
-        bootstrap: int = 0,
-        seed: int = 1,
-        confidence: float = 0.95,
-        coverages: Sequence[float] = (0.8, 0.9, 0.95),
-        risks: Sequence[float] = (0.01, 0.05),
-        curve: int = 0,
-        threads: int | None = None,
-        **scoring: Unpack[ScoringOptions],
-    ) -> None:
-        thread_count(threads)
-        self._how: dict[str, Any] = {
-            "bins": whole(bins, "bins", 1, 10000),
-            "bootstrap": whole(bootstrap, "bootstrap", 0),
-            "seed": whole(seed, "seed", 0),
-            "confidence": float(confidence),
-            "coverages": points(coverages, "coverages"),
-            "risks": points(risks, "risks"),
-            "curve": whole(curve, "curve", 0),
-            "threads": threads,
-        }
-        self._scoring: dict[str, Any] = dict(scoring)
+    def __init__(self, **options: Unpack[EvaluatorOptions]) -> None:
+        self._scoring: dict[str, Any] = dict(options)
+        self._how = take_figure_options(self._scoring)
+        self._how["bins"] = whole(self._scoring.pop("bins", DEFAULT_BINS), "bins", 1, 10000)
+        self._how["threads"] = self._scoring.pop("threads", None)
+        thread_count(self._how["threads"])
         read_files(self._scoring)
         mapped = find_map(self._scoring.get("temperature")) is not None  # what is scored are probabilities then
         self._scoring.setdefault("measures", compared(bool(self._scoring.get("logits", False)) and not mapped))
@@ -147,4 +126,4 @@ class Evaluator:
         return f"<vargate.Evaluator: {self.n} samples>"
 
 
-show_options(Evaluator, score)
+show_options(Evaluator, evaluate, without=("p", "labels", "extra", "extra_certainty", "ignore"))

@@ -15,21 +15,38 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arrays import whole
 from ._bar import Bar
+from ._options import show_options
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
+    from typing_extensions import Unpack
 
 __all__ = ["collect", "collect_batches"]
 
 Array = npt.NDArray[Any]
 Model = Union[str, "os.PathLike[str]", bytes, "InferenceSession"]
+Providers = Sequence[str | tuple[str, dict[str, Any]]]
+
+
+class CollectOptions(TypedDict, total=False):
+    """The options of `collect_batches`, which `collect` passes on."""
+
+    outputs: str | Sequence[str] | None
+    axis: int | None
+    passes: int | None
+    seed: int | None
+    batch: int
+    providers: Providers | None
+    threads: int | None
+    progress: bool | None
+
 
 _TYPES = {
     "tensor(float)": np.float32,
@@ -276,7 +293,7 @@ def collect_batches(
     passes: int | None = None,
     seed: int | None = None,
     batch: int = 256,
-    providers: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
+    providers: Providers | None = None,
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Iterator[Array]:
@@ -321,19 +338,7 @@ def _batches(run: _Members, inputs: Any, arrays: bool, size: int, shown: bool) -
     run.refuse()
 
 
-def collect(
-    model: Model | Sequence[Model],
-    inputs: Any,
-    *,
-    outputs: str | Sequence[str] | None = None,
-    axis: int | None = None,
-    passes: int | None = None,
-    seed: int | None = None,
-    batch: int = 256,
-    providers: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
-    threads: int | None = None,
-    progress: bool | None = None,
-) -> Array:
+def collect(model: Model | Sequence[Model], inputs: Any, **options: Unpack[CollectOptions]) -> Array:
     """The predictions of every member of ONNX models, ready for ``vargate.score``.
 
     Parameters
@@ -372,20 +377,10 @@ def collect(
         Also where all members are equal on all samples: a model exported with dropout off, or copies of one.
         onnxruntime removes dropout even where it was exported in training mode; sessions made here keep it.
     """
-    blocks = list(
-        collect_batches(
-            model,
-            inputs,
-            outputs=outputs,
-            axis=axis,
-            passes=passes,
-            seed=seed,
-            batch=batch,
-            providers=providers,
-            threads=threads,
-            progress=progress,
-        )
-    )
+    blocks = list(collect_batches(model, inputs, **options))
     if not blocks:
         raise ValueError("inputs are empty, expected at least one sample")
     return np.concatenate(blocks)
+
+
+show_options(collect, collect_batches)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,17 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from .._arrays import as_integers, whole
 from .._bar import Bar
 from .._files import save_arrays
+from .._options import show_options
 from .dropout import mc_dropout, modes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Collected", "collect", "collect_batches", "refresh_batchnorm"]
 
 Ensemble = Literal["mcd", "lle", "mcd-lle", "deep"]
-Unpack = Callable[[Any], tuple[Any, Any]]
+Unpacker = Callable[[Any], tuple[Any, Any]]
+Models: TypeAlias = nn.Module | Sequence[nn.Module]
 ENSEMBLES = ("mcd", "lle", "mcd-lle", "deep")
 
 
@@ -36,6 +41,18 @@ class Collected(NamedTuple):
 
     logits: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int64] | None
+
+
+class CollectOptions(TypedDict, total=False):
+    """The options of `collect_batches`, which `collect` passes on."""
+
+    passes: int | None
+    heads: int | None
+    device: str | torch.device | None
+    seed: int | None
+    progress: bool | None
+    unpack: Unpacker | None
+    axes: str | None
 
 
 # --- batches and progress ---------------------------------------------------------------------------------------------
@@ -257,7 +274,7 @@ class _Random:
 
 
 def collect_batches(
-    model: nn.Module | Sequence[nn.Module],
+    model: Models,
     loader: Iterable[Any],
     ensemble: Ensemble = "mcd",
     members: int = 100,
@@ -267,7 +284,7 @@ def collect_batches(
     device: str | torch.device | None = None,
     seed: int | None = None,
     progress: bool | None = None,
-    unpack: Unpack | None = None,
+    unpack: Unpacker | None = None,
     axes: str | None = None,
 ) -> Iterator[Collected]:
     """What `collect` gives, one batch after another: memory for one batch of logits, whatever the loader holds.
@@ -311,7 +328,7 @@ def _batches(
     place: torch.device,
     random: _Random,
     bar: Bar,
-    unpack: Unpack,
+    unpack: Unpacker,
     stochastic: bool,
 ) -> Iterator[Collected]:
     for each in run.models:
@@ -333,52 +350,22 @@ def _batches(
     run.report()
 
 
+# fmt: off
 @overload
-def collect(
-    model: nn.Module | Sequence[nn.Module],
-    loader: Iterable[Any],
-    ensemble: Ensemble = "mcd",
-    members: int = 100,
-    *,
-    passes: int | None = None,
-    heads: int | None = None,
-    device: str | torch.device | None = None,
-    seed: int | None = None,
-    progress: bool | None = None,
-    unpack: Unpack | None = None,
-    axes: str | None = None,
-    out: None = None,
-) -> Collected: ...
+def collect(model: Models, loader: Iterable[Any], ensemble: Ensemble = ..., members: int = ..., *,
+            out: None = ..., **options: Unpack[CollectOptions]) -> Collected: ...
 @overload
+def collect(model: Models, loader: Iterable[Any], ensemble: Ensemble = ..., members: int = ..., *,
+            out: str | os.PathLike[str], **options: Unpack[CollectOptions]) -> Path: ...
+# fmt: on
 def collect(
-    model: nn.Module | Sequence[nn.Module],
+    model: Models,
     loader: Iterable[Any],
     ensemble: Ensemble = "mcd",
     members: int = 100,
     *,
-    passes: int | None = None,
-    heads: int | None = None,
-    device: str | torch.device | None = None,
-    seed: int | None = None,
-    progress: bool | None = None,
-    unpack: Unpack | None = None,
-    axes: str | None = None,
-    out: str | os.PathLike[str],
-) -> Path: ...
-def collect(
-    model: nn.Module | Sequence[nn.Module],
-    loader: Iterable[Any],
-    ensemble: Ensemble = "mcd",
-    members: int = 100,
-    *,
-    passes: int | None = None,
-    heads: int | None = None,
-    device: str | torch.device | None = None,
-    seed: int | None = None,
-    progress: bool | None = None,
-    unpack: Unpack | None = None,
-    axes: str | None = None,
     out: str | os.PathLike[str] | None = None,
+    **options: Unpack[CollectOptions],
 ) -> Collected | Path:
     """Logits of every member for every sample of a loader, ready for ``vargate.score(logits, logits=True)``.
 
@@ -437,19 +424,7 @@ def collect(
     """
     if out is not None and os.path.splitext(out)[1].lower() not in (".npz", ".safetensors"):
         raise ValueError(f"{os.fspath(out)}: the name must end in .npz or .safetensors")
-    batches = collect_batches(
-        model,
-        loader,
-        ensemble,
-        members,
-        passes=passes,
-        heads=heads,
-        device=device,
-        seed=seed,
-        progress=progress,
-        unpack=unpack,
-        axes=axes,
-    )
+    batches = collect_batches(model, loader, ensemble, members, **options)
     if out is not None:
         return _write(batches, Path(out))
     logits: list[npt.NDArray[np.float32]] = []
@@ -460,6 +435,9 @@ def collect(
             labels.append(y)
     _check_count(len(logits), len(labels))
     return Collected(np.concatenate(logits), np.concatenate(labels) if labels else None)
+
+
+show_options(collect, collect_batches)
 
 
 def _check_count(batches: int, labelled: int) -> None:
@@ -493,7 +471,7 @@ def _write(batches: Iterable[Collected], path: Path) -> Path:
 
 
 def refresh_batchnorm(
-    model: nn.Module, loader: Iterable[Any], *, device: str | torch.device | None = None, unpack: Unpack | None = None
+    model: nn.Module, loader: Iterable[Any], *, device: str | torch.device | None = None, unpack: Unpacker | None = None
 ) -> nn.Module:
     """Takes batch-norm statistics again without dropout: one pass over training images, plain mean over batches.
 
