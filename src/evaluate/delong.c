@@ -12,31 +12,41 @@
  * likewise. */
 #include "evaluate/evaluate_internal.h"
 
-/* The influence of each row on the area; returns the area. places: rows in rising order of the score. */
+/* The rows of equal score from row `first` on; *hits: how many of them are positive. Returns where they end. */
+static size_t group_end(double *hits, const uint8_t *places, size_t first) {
+    size_t i = first;
+    *hits = 0;
+    do
+        *hits += (places[i] & VG_PLACE_POSITIVE) != 0;
+    while (!(places[i++] & VG_PLACE_END));
+    return i;
+}
+
+/* The influence of each row on the area; returns the area. places: rows in rising order of the score. The area comes
+ * first, from the places alone, so that influences, which lie in the order of the rows, are written once. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows) {
-    double positives = 0, pairs = 0, below = 0, seen = 0; /* negatives and positives before the group */
-    for (size_t i = 0; i < rows; i++)
-        positives += (places[i] & VG_PLACE_POSITIVE) != 0;
-    double negatives = (double)rows - positives;
+    double positives = 0, pairs = 0, hits, below = 0, seen = 0; /* negatives and positives before the group */
+    for (size_t i = 0, end; i < rows; i = end) {
+        end = group_end(&hits, places, i);
+        double others = (double)(end - i) - hits;
+        pairs += hits * (below + others / 2);
+        below += others;
+        positives += hits;
+    }
+    double negatives = (double)rows - positives, area = pairs / (positives * negatives);
     if (positives == 0 || negatives == 0)
         return NAN;
-    for (size_t i = 0; i < rows;) {
-        size_t first = i;
-        double hits = 0;
-        do
-            hits += (places[i] & VG_PLACE_POSITIVE) != 0;
-        while (!(places[i++] & VG_PLACE_END));
-        double others = (double)(i - first) - hits;
-        double of_positive = (below + others / 2) / negatives, of_negative = (positives - seen - hits / 2) / positives;
-        for (size_t j = first; j < i; j++)
+    below = 0;
+    for (size_t i = 0, end; i < rows; i = end) {
+        end = group_end(&hits, places, i);
+        double others = (double)(end - i) - hits;
+        double of_positive = ((below + others / 2) / negatives - area) / positives;
+        double of_negative = ((positives - seen - hits / 2) / positives - area) / negatives;
+        for (size_t j = i; j < end; j++)
             influence[order[j]] = places[j] & VG_PLACE_POSITIVE ? of_positive : of_negative;
-        pairs += hits * (below + others / 2);
         below += others;
         seen += hits;
     }
-    double area = pairs / (positives * negatives);
-    for (size_t i = 0; i < rows; i++)
-        influence[order[i]] = (influence[order[i]] - area) / (places[i] & VG_PLACE_POSITIVE ? positives : negatives);
     return area;
 }
 
@@ -80,7 +90,7 @@ vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, co
 /* --- public --- */
 
 /* A measure's order and the influences it gives. */
-static vg_status influences(double *area, double *influence, const vg_measure *measure, const uint8_t *positive,
+static vg_status influences(double *area, double *influence, const vg_rank_column *column, const uint8_t *positive,
                             size_t rows) {
     vg_keyed *pairs = NULL;
     uint32_t *order = NULL;
@@ -91,11 +101,11 @@ static vg_status influences(double *area, double *influence, const vg_measure *m
     if (status == VG_OK)
         status = vg_base__alloc(&places, rows, 1, "orders");
     for (size_t i = 0; status == VG_OK && i < rows; i++) {
-        double value = measure->values[i * measure->stride];
+        double value = vg_evaluate__value(column, i);
         if (isnan(value))
             status = vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it",
-                                   measure->name, i);
-        pairs[i] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)i};
+                                   column->measure.name, i);
+        pairs[i] = (vg_keyed){vg_evaluate__key(column->measure.certainty ? -value : value), (uint32_t)i};
     }
     if (status == VG_OK)
         status = vg_evaluate__sort_pairs(pairs, pairs + rows, rows, NULL, 0);
@@ -141,7 +151,8 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
     double *influence, area;
     VG_TRY(check(out, measure, positive, rows, o));
     VG_TRY(vg_base__alloc(&influence, rows, sizeof *influence, "placements"));
-    vg_status status = influences(&area, influence, measure, positive, rows);
+    vg_rank_column column = {.measure = *measure};
+    vg_status status = influences(&area, influence, &column, positive, rows);
     if (status == VG_OK)
         *out = vg_evaluate__auroc_estimate(area, influence, positive, rows, o->rows_per_sample, o->confidence);
     vg_base__release(influence);
@@ -163,41 +174,66 @@ double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, d
     return 1;
 }
 
-/* influence: that of both measures in sequence. */
-static void compare(vg_auroc_comparison *out, const double area[2], const double *influence, const uint8_t *positive,
-                    size_t rows, const vg_auroc_options *o) {
-    size_t width = o->rows_per_sample;
-    const double *other = influence + rows;
-    double difference = area[0] - area[1];
-    *out = (vg_auroc_comparison){
-        .first = vg_evaluate__auroc_estimate(area[0], influence, positive, rows, width, o->confidence),
-        .second = vg_evaluate__auroc_estimate(area[1], other, positive, rows, width, o->confidence),
-        .difference = {difference, NAN, NAN},
-        .p_value = NAN};
-    if (!isnan(difference))
-        out->p_value = vg_evaluate__auroc_difference(
-            &out->difference, influence_variance(influence, other, positive, rows, width), o->confidence);
+/* Two measures and what they give: influences of both in sequence, and their areas. */
+typedef struct pair_work {
+    const vg_rank_column *columns[2];
+    const uint8_t *positive;
+    size_t rows;
+    double *influence, area[2];
+} pair_work;
+
+static vg_status run_side(void *context, size_t side, unsigned worker) {
+    pair_work *w = context;
+    (void)worker;
+    return influences(&w->area[side], w->influence + side * w->rows, w->columns[side], w->positive, w->rows);
+}
+
+/* w->influence is allocated, and released by the caller. pool: NULL for this thread alone. */
+static vg_status run_pair(pair_work *w, vg_pool *pool) {
+    size_t both;
+    if (!vg_base__mul(&both, w->rows, 2))
+        return vg_base__fail(VG_ERR_MEMORY, "auroc: %zu rows do not fit memory", w->rows);
+    VG_TRY(vg_base__alloc(&w->influence, both, sizeof *w->influence, "placements"));
+    if (pool)
+        return vg_pool__run(pool, 2, run_side, w);
+    VG_TRY(run_side(w, 0, 0));
+    return run_side(w, 1, 0);
+}
+
+static double difference_test(vg_estimate *difference, const pair_work *w, size_t width, double confidence) {
+    *difference = (vg_estimate){w->area[0] - w->area[1], NAN, NAN};
+    if (isnan(difference->value))
+        return NAN;
+    double variance = influence_variance(w->influence, w->influence + w->rows, w->positive, w->rows, width);
+    return vg_evaluate__auroc_difference(difference, variance, confidence);
+}
+
+vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
+                                  const vg_tally *t, double confidence, vg_pool *pool) {
+    pair_work w = {{columns[0], columns[1]}, t->error, t->rows, NULL, {0, 0}};
+    vg_status status = run_pair(&w, pool);
+    if (status == VG_OK)
+        *p_value = difference_test(difference, &w, t->multilabel ? t->classes : 1, confidence);
+    vg_base__release(w.influence);
+    return status;
 }
 
 vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
                            const uint8_t *positive, size_t rows, const vg_auroc_options *options) {
     static const vg_auroc_options defaults = VG_AUROC_OPTIONS_INIT;
-    vg_auroc_options taken;
-    const vg_auroc_options *o = &taken;
-    VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_auroc_options"));
-    const vg_measure *measures[2] = {first, second};
-    double *influence, area[2] = {0, 0};
-    size_t both;
-    VG_TRY(check(out, first, positive, rows, o));
-    VG_TRY(check(out, second, positive, rows, o));
-    if (!vg_base__mul(&both, rows, 2))
-        return vg_base__fail(VG_ERR_MEMORY, "auroc: %zu rows do not fit memory", rows);
-    VG_TRY(vg_base__alloc(&influence, both, sizeof *influence, "placements"));
-    vg_status status = VG_OK;
-    for (size_t m = 0; status == VG_OK && m < 2; m++)
-        status = influences(&area[m], influence + m * rows, measures[m], positive, rows);
-    if (status == VG_OK)
-        compare(out, area, influence, positive, rows, o);
-    vg_base__release(influence);
+    vg_auroc_options o;
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_auroc_options"));
+    VG_TRY(check(out, first, positive, rows, &o));
+    VG_TRY(check(out, second, positive, rows, &o));
+    vg_rank_column columns[2] = {{.measure = *first}, {.measure = *second}};
+    pair_work w = {{&columns[0], &columns[1]}, positive, rows, NULL, {0, 0}};
+    vg_status status = run_pair(&w, NULL);
+    size_t width = o.rows_per_sample;
+    if (status == VG_OK) {
+        out->first = vg_evaluate__auroc_estimate(w.area[0], w.influence, positive, rows, width, o.confidence);
+        out->second = vg_evaluate__auroc_estimate(w.area[1], w.influence + rows, positive, rows, width, o.confidence);
+        out->p_value = difference_test(&out->difference, &w, width, o.confidence);
+    }
+    vg_base__release(w.influence);
     return status;
 }

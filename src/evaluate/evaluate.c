@@ -278,7 +278,7 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
         status = rank_all(&work, pool);
     release_work(&work, pool);
     if (status == VG_OK)
-        status = vg_evaluate__lead(e, t, columns);
+        status = vg_evaluate__lead(e, t, columns, pool);
     if (status == VG_OK)
         status = vg_evaluate__class_figures(e, t, columns);
     if (status == VG_OK && o->resamples > 0)

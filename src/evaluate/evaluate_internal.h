@@ -423,6 +423,10 @@ double vg_evaluate__placements(double *influence, const uint32_t *order, const u
 vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
                                         size_t rows_per_sample, double confidence);
 
+/* The difference of the error AUROCs of two measures with its interval, and the p-value of no difference. */
+vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
+                                  const vg_tally *t, double confidence, vg_pool *pool);
+
 /* The interval of a coverage at `risk`; factor >= 1: the rows that count as one independent row (rank_intervals.c). */
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
                                     double confidence);
@@ -475,7 +479,7 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 /* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
 /* Called after the rankings and the rule. With resamples it only finds the leader and its rival;
  * vg_evaluate__lead_resampled does the rest. */
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_pool *pool);
 /* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
  * `stride` apart. */
 /* The test of the lead from the variance of the difference. */

@@ -22,33 +22,6 @@ static size_t best_auroc(const vg_evaluation *e, size_t without) {
     return best;
 }
 
-static vg_status copy_values(double **out, vg_measure *measure, const vg_rank_column *column, size_t rows) {
-    VG_TRY(vg_base__alloc(out, rows, sizeof **out, "values of a measure"));
-    for (size_t i = 0; i < rows; i++)
-        (*out)[i] = vg_evaluate__value(column, i);
-    *measure = column->measure;
-    measure->values = *out;
-    measure->stride = 1;
-    return VG_OK;
-}
-
-static vg_status compare(vg_auroc_comparison *out, const vg_tally *t, const vg_rank_column *first,
-                         const vg_rank_column *second, double confidence) {
-    double *values[2] = {NULL, NULL};
-    vg_measure measures[2];
-    vg_auroc_options how = VG_AUROC_OPTIONS_INIT;
-    how.confidence = confidence;
-    how.rows_per_sample = t->multilabel ? t->classes : 1;
-    vg_status status = copy_values(&values[0], &measures[0], first, t->rows);
-    if (status == VG_OK)
-        status = copy_values(&values[1], &measures[1], second, t->rows);
-    if (status == VG_OK)
-        status = vg_auroc_compare(out, &measures[0], &measures[1], t->error, t->rows, &how);
-    vg_base__release(values[0]);
-    vg_base__release(values[1]);
-    return status;
-}
-
 void vg_evaluate__lead_names(vg_evaluation *e) {
     vg_measure_lead *lead = &e->lead;
     size_t usual = find_measure(e, "tu");
@@ -66,15 +39,15 @@ static void set_p(vg_evaluation *e, double p_value) {
     e->lead.corrected = isnan(p_value) ? NAN : fmin(1, p_value * (double)(e->measure_count - 1));
 }
 
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_pool *pool) {
     vg_measure_lead *lead = &e->lead;
-    vg_auroc_comparison found;
+    double p_value;
     vg_evaluate__lead_names(e);
     if (lead->leader == e->measure_count || lead->rival == e->measure_count || e->resamples > 0)
         return VG_OK;
-    VG_TRY(compare(&found, t, &columns[lead->leader], &columns[lead->rival], e->confidence));
-    lead->difference = found.difference;
-    set_p(e, found.p_value);
+    const vg_rank_column *pair[2] = {&columns[lead->leader], &columns[lead->rival]};
+    VG_TRY(vg_evaluate__auroc_test(&lead->difference, &p_value, pair, t, e->confidence, pool));
+    set_p(e, p_value);
     return VG_OK;
 }
 
