@@ -104,6 +104,7 @@ static vg_status fit_linear(vg_calibration_map **out, vg_map_fit *fits, fit_work
             start_linear(linear, w);
         rows.done = w->done++;
         rows.total = map->count * (1 + w->options->folds);
+        rows.rough = w->held_out_only;
         VG_TRY(vg_map__fit_linear(&fits[i], linear, w->inputs, &rows, w->options));
     }
     return VG_OK;
@@ -163,7 +164,7 @@ static vg_status hold_out(fit_work *w) {
     VG_TRY(vg_base__zalloc(&maps, folds, sizeof *maps, "maps of folds"));
     vg_status status = vg_base__alloc(&fits, r->count, sizeof *fits, "fits of a fold");
     for (size_t f = 0; f < folds && status == VG_OK; f++)
-        status = fit_maps(&maps[f], fits, w, folds, f, r->map);
+        status = fit_maps(&maps[f], fits, w, folds, f, r->map || f == 0 ? r->map : maps[f - 1]);
     if (status == VG_OK)
         status = vg_map_data__measure(&r->held_out, &w->is, &w->data, maps, folds, r->bins);
     if (status == VG_OK && w->held_out_only) {
@@ -216,10 +217,10 @@ static vg_status fit(fit_work *w) {
     if (!w->held_out_only)
         VG_TRY(vg_map_data__measure(&r->before, &w->was, d, NULL, 1, r->bins));
     VG_TRY(vg_pool__run(d->pool, d->n, prepare_row, w));
-    if (!w->held_out_only || vg_calibration_method__linear(w->like.method)) /* the folds' fits start from its answer */
+    if (!w->held_out_only) {
         VG_TRY(fit_maps(&r->map, r->map_fits, w, 0, 0, NULL));
-    if (!w->held_out_only)
         VG_TRY(vg_map_data__measure(&r->after, &w->is, d, &r->map, 1, r->bins));
+    }
     return hold_out(w);
 }
 

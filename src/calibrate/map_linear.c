@@ -11,7 +11,9 @@
 #include "calibrate/map.h"
 
 enum { CHUNKS_MOST = 32, CHUNK_LEAST = 64, ITERATIONS_MOST = 500 };
+/* Of the gradient. The loss is off by about its square over the curvature. */
 #define TOLERANCE 1e-8
+#define ROUGH_TOLERANCE 1e-5
 
 typedef struct linear_work {
     const vg_map_rows *rows;
@@ -174,7 +176,7 @@ vg_status vg_map__fit_linear(vg_map_fit *out, double *linear, const double *f, c
     vg_minimum found = {0};
     vg_status status = make_room(&w);
     if (status == VG_OK)
-        status = vg_newton_cg(&found, linear, &objective, TOLERANCE, ITERATIONS_MOST);
+        status = vg_newton_cg(&found, linear, &objective, rows->rough ? ROUGH_TOLERANCE : TOLERANCE, ITERATIONS_MOST);
     vg_base__release(w.p);
     vg_base__release(w.at);
     vg_base__release(w.sums);
