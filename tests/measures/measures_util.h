@@ -89,6 +89,7 @@ typedef enum maker {
     MAKE_DIRICHLET,  /* members independent, parameter alpha */
     MAKE_ONE_HOT,    /* every member 1 on one class: many exact ties */
     MAKE_IDENTICAL,  /* one Dirichlet draw for all members */
+    MAKE_UNIFORM,    /* every class 1/C: rounding is the same in all classes and does not cancel in sums over them */
     MAKE_NEAR,       /* one draw, times exp(parameter * normal) */
     MAKE_ZERO_CLASS, /* Dirichlet with about a third of the classes 0 in every member */
     MAKE_SOME_ZERO,  /* Dirichlet with entries set to 0 at random */
@@ -146,6 +147,10 @@ static inline void draw_member(double *row, size_t c, maker kind, double paramet
             row[i] = i == chosen;
         break;
     case MAKE_IDENTICAL: memcpy(row, base, c * sizeof *row); break;
+    case MAKE_UNIFORM:
+        for (size_t i = 0; i < c; i++)
+            row[i] = 1 / (double)c;
+        break;
     case MAKE_NEAR:
         for (size_t i = 0; i < c; i++)
             row[i] = base[i] * exp(parameter * rng_normal());

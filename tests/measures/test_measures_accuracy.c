@@ -34,6 +34,12 @@ static const recipe recipes[] = {
     {MAKE_IDENTICAL, 1, 5, 9, 10},
     {MAKE_IDENTICAL, 0.01, 5, 16, 7},
     {MAKE_IDENTICAL, 100, 3, 100, 3},
+    {MAKE_UNIFORM, 0, 9, 4, 98},
+    {MAKE_UNIFORM, 0, 2, 6, 129},
+    {MAKE_UNIFORM, 0, 2, 2, 3032},
+    {MAKE_UNIFORM, 0, 1, 3, 3816},
+    {MAKE_UNIFORM, 0, 2, 12, 98},
+    {MAKE_UNIFORM, 0, 1, 20, 1500},
     {MAKE_NEAR, 1e-3, 10, 8, 10},
     {MAKE_NEAR, 1e-4, 10, 8, 10},
     {MAKE_NEAR, 1e-5, 10, 8, 10},
@@ -72,15 +78,15 @@ static const recipe recipes[] = {
 static const recipe more_recipes[] = {
     {MAKE_DIRICHLET, 0.01, 5, 100, 10},  {MAKE_DIRICHLET, 0.1, 5, 100, 10}, {MAKE_DIRICHLET, 1, 3, 100, 10},
     {MAKE_DIRICHLET, 0.01, 1, 100, 100}, {MAKE_DIRICHLET, 1, 1, 100, 100},  {MAKE_DIRICHLET, 0.01, 2, 1000, 10},
-    {MAKE_DIRICHLET, 0.01, 1, 30, 1000}, {MAKE_NEAR, 1e-4, 1, 30, 700},   {MAKE_SOME_ZERO, 0.1, 1, 13, 900},
+    {MAKE_DIRICHLET, 0.01, 1, 30, 1000}, {MAKE_NEAR, 1e-4, 1, 30, 700},     {MAKE_SOME_ZERO, 0.1, 1, 13, 900},
     {MAKE_DIRICHLET, 1, 1, 30, 1000},    {MAKE_NEAR, 1e-5, 2, 1000, 3},     {MAKE_NEAR, 1e-6, 1, 100, 100},
     {MAKE_ONE_HOT, 0, 1, 1000, 10},      {MAKE_PEAKED, 0, 1, 1000, 5},      {MAKE_SOME_ZERO, 0.1, 3, 100, 20},
     {MAKE_FLOOR, 1, 2, 200, 10},         {MAKE_TIE, 1, 1, 500, 4},
 };
 
-static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",     "zero-class",
-                                          "some-zero", "tie",     "floor",     "denormal", "peaked",
-                                          "far",       "mixed",   "first",     "logits",   "logits-near"};
+static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "uniform",    "near",   "zero-class",
+                                          "some-zero", "tie",     "floor",     "denormal",   "peaked", "far",
+                                          "mixed",     "first",   "logits",    "logits-near"};
 
 static score_case *cases;
 static size_t case_count;
@@ -155,7 +161,9 @@ static void add_random(size_t count) {
         int near = kind == MAKE_NEAR || kind == MAKE_LOGITS_NEAR;
         double parameter = near ? pow(10, -7 * rng_uniform()) : pow(10, 4 * rng_uniform() - 2), k[4];
         size_t n = 1 + rng_below(6), m = 1 + rng_below(rng_below(3) ? 12 : 40),
-               c = 2 + rng_below(rng_below(3) ? 20 : rng_below(3) ? 90 : 250);
+               c = 2 + rng_below(rng_below(3)   ? 20
+                                 : rng_below(3) ? 90
+                                                : 250);
         vg_score_options options = VG_SCORE_OPTIONS_INIT;
         options.logits = kind == MAKE_LOGITS || kind == MAKE_LOGITS_NEAR;
         char name[64];

@@ -152,15 +152,21 @@ static double allowed_between(const trial *t, const vg_scores *s, int field, siz
         double ulps = 32 * DBL_EPSILON / denominator * (1 + snr);
         return !strcmp(name, "snr") ? tolerance * fmax(1, snr) + ulps : tolerance + exp(-snr) * ulps;
     }
+    if (t->options.log_base == VG_LOG_2)
+        tolerance /= log(2);
     if (t->options.logits)
         tolerance *= fmax(fmax(1, t->range / 100), fabs(value)), relative *= fmax(1, t->range / 100);
+    else if (t->options.floor > 0 && t->options.floor < 1e-12) /* cross terms grow with its logarithm */
+        tolerance *= log(t->options.floor) / log(1e-12);
     if (score_fields[field].size == PER_K) {
         double doubt = gate_doubt(t, s, i / t->options.k_count, t->options.k[i % t->options.k_count]);
         tolerance += doubt * 8 * fmax(1, fabs(value));
         relative += doubt * 8;
     }
+    /* A floor takes as much as itself from a class's cross terms, and that is computed with a relative error. */
     if (score_fields[field].relative && fabs(value) >= 1e-12)
-        tolerance = fmin(tolerance, relative * fabs(value));
+        tolerance =
+            fmin(tolerance, relative * (fabs(value) + (t->options.logits ? 0 : (double)t->c * t->options.floor)));
     return tolerance;
 }
 

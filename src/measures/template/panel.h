@@ -20,7 +20,8 @@
 /* Sums over the latest columns of one set of members, the ungated or a gated one. TU is in two parts, exponent log 2
  * and the rest. */
 typedef struct P(parts) {
-    vr exponent, rest, eu, reverse, pairs;
+    P(acc) exponent;
+    vr rest, eu, reverse, pairs;
 } P(parts);
 
 typedef struct P(set) {            /* sums over classes */
@@ -58,7 +59,6 @@ typedef struct P(panel) {
     double *top, *offset;                 /* [M] logits across: a row's largest logit, and logsumexp minus it over T */
     P(acc) * zbar, *inverse_zbar, *psi_z; /* [K] */
     vr *over_low, *inverse_real;          /* [K] the smallest over; 1/Zbar */
-    vr *zbar_part;                        /* [K] of the latest columns */
     P(set) * sets;                        /* [1 + K] */
     vd *results;                          /* [SET_RESULTS][K] */
     vr *shift;                            /* [K] U of the current column, where `many` */
@@ -145,7 +145,6 @@ static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, 
                  {&t->psi_z, K, 1, sizeof *t->psi_z},
                  {&t->over_low, K, 1, sizeof(vr)},
                  {&t->inverse_real, K, 1, sizeof(vr)},
-                 {&t->zbar_part, K, 1, sizeof(vr)},
                  {&t->shift, K, 1, sizeof(vr)},
                  {&t->sets, 1 + K, 1, sizeof *t->sets},
                  {&t->results, K, SET_RESULTS, sizeof(vd)},

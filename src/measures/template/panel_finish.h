@@ -219,10 +219,8 @@ static vg_status P(run_panel)(P(panel) * t) {
         t->zsum[i] = vr_set(0);
         t->ztotal[i] = 0;
     }
-    for (size_t k = 0; k < t->K; k++) {
+    for (size_t k = 0; k < t->K; k++)
         t->zbar[k] = (P(acc)){{{0}}};
-        t->zbar_part[k] = vr_set(0);
-    }
     memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
     for (int h = 0; h < PANEL_HALVES; h++) {
         t->mu1[h] = t->mu2[h] = vd_set(-1.0);

@@ -88,12 +88,7 @@ static void P(column_gates)(P(panel) * t, size_t j) {
         gamma[k] = P(gate)(mu * vr_reciprocal(vr_max(below, vr_set((PANEL_REAL)1e-37))));
         if (inside)
             gamma[k] = vr_max(gamma[k], vr_set(eps));
-        t->zbar_part[k] += gamma[k] * t->mu_low[j];
-        t->zbar_part[k] += gamma[k] * mu;
-        if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) {
-            P(add)(&t->zbar[k], t->zbar_part[k]);
-            t->zbar_part[k] = vr_set(0);
-        }
+        P(add_product)(&t->zbar[k], gamma[k], &t->mu[j]);
     }
     size_t M = t->M, k = 0;
     for (; k + 3 <= t->K; k += 3) {

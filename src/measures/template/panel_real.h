@@ -87,6 +87,13 @@ INLINE void P(add)(P(acc) * a, vr x) {
         a->h[h] += P(half)(x, h);
 }
 
+/* Adds x y in double. Equal classes are rounded alike in float, and a hundred such errors would add up. */
+INLINE void P(add_product)(P(acc) * a, vr x, const P(acc) * y) {
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++)
+        a->h[h] += P(half)(x, h) * y->h[h];
+}
+
 /* lambda = log y and psi = r - lambda of y = 1 + r; phi = r lambda - psi. */
 INLINE void P(bregman)(vr y, vr r, vr *lambda, vr *psi) {
 #if VG_PANEL_DOUBLE

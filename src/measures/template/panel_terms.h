@@ -68,8 +68,7 @@ INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, con
 INLINE void P(add_entropy)(P(parts) * part, const P(column) * at, const P(acc) * sum) {
     vr e, rest;
     P(log_parts)(at->mean, sum, &e, &rest);
-    part->exponent += at->rest * e;
-    part->exponent += at->mean * e;
+    P(add_product)(&part->exponent, e, sum);
     part->rest += at->mean * rest;
 }
 /* The same for EU and its reverse. */
@@ -191,7 +190,7 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
     vr q = P(narrow)(mean), e, rest;
     t->shift[k] = shift;
     P(log_parts)(q, &mean, &e, &rest);
-    set->part.exponent += q * e;
+    P(add_product)(&set->part.exponent, e, &mean);
     set->part.rest += q * rest;
     if (!logs)
         return;
@@ -252,8 +251,9 @@ static void P(column_terms)(P(panel) * t, size_t j) {
 INLINE void P(fold_parts)(P(set) * set, P(parts) * part, bool logs) {
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
-        set->tu.h[h] -= P(half)(part->exponent, h) * VG_LN2 + P(half)(part->rest, h);
-    part->exponent = part->rest = vr_set(0);
+        set->tu.h[h] -= part->exponent.h[h] * VG_LN2 + P(half)(part->rest, h);
+    part->exponent = (P(acc)){{{0}}};
+    part->rest = vr_set(0);
     if (!logs)
         return;
     P(add)(&set->eu, part->eu);
