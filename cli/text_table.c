@@ -78,7 +78,7 @@ void table_mark(text_table *table, size_t row, size_t column) {
         strcat(cell(table, row, column), "*"); /* setters leave room for it */
 }
 
-/* Whether a cell of the column has a mark; the other cells then keep its place free. */
+/* Whether a cell of the column has a mark; the other cells then leave its column blank. */
 static bool has_mark(text_table *table, size_t column) {
     for (size_t r = 1; r < table->rows; r++) {
         const char *text = cell(table, r, column);

@@ -104,8 +104,8 @@ typedef struct vg_set_figures {
     vg_estimate worst_class_coverage;   /* its interval holds for all classes at once (Bonferroni) */
     size_t worst_class;                 /* the class; SIZE_MAX: none */
     vg_estimate singleton_accuracy;     /* share of the single sets that hold the label */
-    double expected_low, expected_high; /* where the coverage of many test samples lies, by its beta law; NaN where
-                                           there are several thresholds */
+    double expected_low, expected_high; /* interval of the coverage of many test samples, by its beta distribution;
+                                           NaN where there are several thresholds */
     vg_estimate risk;                   /* multilabel: mean over samples of the share of true labels that are missed */
     size_t stratum_count;               /* sizes 0, 1, 2-3, 4-10, 11-100, more; those that occur */
     vg_set_stratum strata[VG_SET_STRATA];

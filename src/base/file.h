@@ -44,7 +44,7 @@ vg_status vg_file__make_folders(const char *path);
  * name or the whole new one. */
 vg_status vg_file__place(const char *from, const char *to);
 
-/* A file being written beside its final place. Until commit nothing appears under the final name; after a failure,
+/* A file being written beside its final path. Until commit nothing appears under the final name; after a failure,
  * or after abandon, nothing is left behind. A symbolic link is followed: its target is replaced. */
 typedef struct vg_output vg_output;
 vg_status vg_output__open(vg_output **out, const char *path);

@@ -37,7 +37,7 @@ static inline char *vg_base__json_text(const json_t *value, size_t flags) {
  * "out of memory". `error` may be NULL. */
 json_t *vg_base__json_load(const char *text, size_t size, size_t flags, json_error_t *error);
 bool vg_base__json_no_memory(const json_error_t *error);
-/* The same of a file. The message names it, and the place in it. */
+/* The same of a file. The message names it, with line and column. */
 vg_status vg_base__json_load_file(json_t **out, const char *path, size_t flags);
 
 #endif

@@ -3,13 +3,13 @@
  *
  * The model is of log(loss + 1e-12) against log T. The logarithm is monotone, so the minimiser is the same, and the
  * steep left side (the loss grows like 1/T) gets the scale of the valley. The range is cut into `initial` equal parts,
- * and the loss is evaluated at one place drawn in each. Every later evaluation takes four steps:
+ * and the loss is evaluated at one point drawn in each. Every later evaluation takes four steps:
  *
  *     1  fit the hyperparameters by marginal likelihood
  *     2  maximise expected improvement, minus the lower confidence bound, and the probability of improvement, each on a
  *        grid and by golden section around the best point of it
  *     3  draw one of the three proposals by softmax of their gains (GP-Hedge); the gain of a criterion is minus the sum
- *        of the posterior means at the places it proposed before
+ *        of the posterior means at the points it proposed before
  *     4  evaluate the loss there
  *
  * The answer is the minimiser of the last posterior mean; its loss is evaluated once more for the report. All
@@ -24,7 +24,7 @@
 enum { GRID = 161, GOLDEN_STEPS = 20, FRESH_STEPS = 12, FIT_STEPS = 3, FRESH_EVERY = 10, OFTEN = 100, BISECTIONS = 50 };
 #define KAPPA 1.96     /* of the lower confidence bound */
 #define XI 0.01        /* required improvement, in standard deviations of the values seen */
-#define TOO_CLOSE 1e-4 /* in log T: a place this near to an evaluated one is not evaluated again */
+#define TOO_CLOSE 1e-4 /* in log T: a point this near to an evaluated one is not evaluated again */
 #define LOSS_FLOOR 1e-12
 
 typedef enum acquisition { EXPECTED_IMPROVEMENT, LOWER_BOUND, PROBABILITY, ACQUISITIONS } acquisition;
@@ -98,7 +98,7 @@ static double lowest_target(const vg_gp *gp) {
     return best;
 }
 
-/* The place where each acquisition is largest, and the posterior mean there. */
+/* The point where each acquisition is largest, and the posterior mean there. */
 static void propose(const bayes *b, vg_gp *gp, double at[ACQUISITIONS], double means[ACQUISITIONS]) {
     double grid[GRID], mean[GRID], deviation[GRID], step = (b->high - b->low) / (GRID - 1), best = lowest_target(gp);
     for (int i = 0; i < GRID; i++)
@@ -154,7 +154,7 @@ static bool known(const temperature_search *s, size_t n, double at) {
     return false;
 }
 
-/* Draws one of the proposals by its gain. Where all of them were evaluated already, draws a place around the
+/* Draws one of the proposals by its gain. Where all of them were evaluated already, draws a point around the
  * minimiser of the mean. */
 static double choose(const bayes *b, temperature_search *s, vg_gp *gp, const double at[ACQUISITIONS]) {
     double weight[ACQUISITIONS], total = 0, most = -INFINITY;
@@ -218,7 +218,7 @@ static vg_status conclude(void *context, size_t index, unsigned worker) {
     return VG_OK;
 }
 
-/* Evaluates the losses of all searches at their next places in one sweep. */
+/* Evaluates the losses of all searches at their next points in one sweep. */
 static vg_status evaluate(bayes *b) {
     for (size_t i = 0; i < b->problem->count; i++)
         b->log_b[i] = -b->searches[i].next;

@@ -12,7 +12,7 @@
 #include "vargate/status.h"
 
 typedef struct vg_gp {
-    size_t capacity, candidates; /* largest number of points; of places predicted at once */
+    size_t capacity, candidates; /* largest number of points; of points predicted at once */
     size_t n;
     const double *x; /* n, borrowed */
     double *target;  /* n: standardised */
@@ -34,7 +34,7 @@ vg_status vg_gp__fit(vg_gp *gp, const double *x, const double *y, size_t n, bool
 /* Minus the profile log marginal likelihood, without constants, at (log l, log nu), and its gradient; infinite where
  * A has no factor. Leaves factor, alpha and signal at these hyperparameters. */
 double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]);
-/* Posterior mean and deviation of the standardised function at count <= candidates places. */
+/* Posterior mean and deviation of the standardised function at count <= candidates points. */
 void vg_gp__predict(vg_gp *gp, const double *at, size_t count, double *mean, double *deviation);
 /* Derivative of the posterior mean. */
 double vg_gp__mean_slope(const vg_gp *gp, double at);

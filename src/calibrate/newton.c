@@ -51,7 +51,7 @@ static double retreat(const search *s, bool up, double u_min, double u_max) {
     return up ? u_max : u_min;
 }
 
-/* Takes the losses at s->u: either the search is done, or s->u moves to the next place. */
+/* Takes the losses at s->u: either the search is done, or s->u moves to the next point. */
 static void advance(search *s, const vg_calibrate_options *o, const vg_temperature_loss *loss,
                     vg_temperature_fit *fit) {
     const double u_min = -log(o->t_max), u_max = -log(o->t_min), most = 2;
@@ -94,7 +94,7 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_temperatu
     s->u = next;
 }
 
-/* The first place to evaluate, or the answer at once. */
+/* The first point to evaluate, or the answer at once. */
 static void begin(search *s, const vg_newton_start *start, size_t i, const vg_calibrate_options *o,
                   vg_temperature_fit *fit) {
     const double u_min = -log(o->t_max), u_max = -log(o->t_min);

@@ -2,7 +2,7 @@
  *
  *     stored pixels -> reflect-pad crop -> flip -> colour jitter -> (x - mean) / std -> random erasing -> layout
  *
- * Crop: pad p pixels by reflection (the border row is not repeated: -1 is 1), cut at one of (2p + 1)^2 places. Erasing
+ * Crop: pad p pixels by reflection (the border row is not repeated: -1 is 1), cut at one of (2p + 1)^2 offsets. Erasing
  * as torchvision's RandomErasing: up to ten tries of an area of 2..33 % and a ratio of 0.3..3.3 on a log scale; the
  * rectangle, if one fits, becomes 0 after normalisation, that is the mean. Draws come from Philox (seed, stream =
  * index, position from epoch). */

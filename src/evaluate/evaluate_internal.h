@@ -57,7 +57,7 @@ typedef struct vg_keyed {
 /* Sorts keys[0 .. n - 1] upwards; scratch holds n. The order among equal keys is not defined. Sorting pairs can be
  * interrupted. */
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
-/* Sorts so far that the keys at places[0 .. count - 1], each below n, are those of the sorted order. */
+/* Selection: afterwards the keys at the indices places[0 .. count - 1], each below n, are those of the sorted order. */
 void vg_evaluate__select_keys(uint64_t *keys, uint64_t *scratch, size_t n, const size_t *places, size_t count);
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
@@ -164,7 +164,7 @@ struct vg_rank_room {
     uint64_t *memory, *items; /* memory of all chunks; its first address that is a multiple of the chunk size */
     uint32_t *link, chunks;   /* the next chunk of each; chunks in use */
     bool populated;           /* the chunks' memory has been requested from the system, at the first ordering */
-    uint64_t **cursor;        /* of each bucket: the place of its next row, */
+    uint64_t **cursor;        /* of each bucket: where its next row goes, */
     uint32_t *full;           /* its number of full chunks, */
     vg_rank_bounds *bounds;   /* and the range of its values */
     vg_rank_cell *cells;
@@ -416,7 +416,7 @@ double vg_evaluate__t_quantile(double probability, double freedom);
 enum {
     VG_PLACE_END = 1,
     VG_PLACE_POSITIVE = 2
-}; /* marks of a place in an order: the last of equal values; a positive row */
+}; /* marks of a position in an order: the last of equal values; a positive row */
 void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive, size_t rows);
 /* The area, and each row's influence on it: they sum to 0. NaN, influence unchanged, when all or none are positive. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows);
@@ -432,7 +432,7 @@ void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_
                                     double confidence);
 /* The same from the two coverages between which the risk crosses the target; samples: rows / factor. */
 void vg_evaluate__coverage_ends(vg_estimate *e, double below, double within, double z, double samples);
-/* Advances the two places, in rows, to `rows` where the risk of so many rows with so many errors allows it. Between
+/* Advances the two coverages, in rows, to `rows` where the risk of so many rows with so many errors allows it. Between
  * two errors the last row decides, so it needs to be called only there. */
 void vg_evaluate__pass_risk(double *below, double *within, const vg_rank_plan *plan, double risk, double rows,
                             double errors);
@@ -470,7 +470,7 @@ typedef struct vg_ood_work {
     double *values;      /* id_rows + ood_rows for each worker: all values of a measure, ID first */
     uint8_t *marks;      /* id_rows + ood_rows: 1 = OOD */
     uint32_t *order;     /* with a bootstrap: every measure's order, ID rows first */
-    uint8_t *places;     /* VG_PLACE_END, VG_PLACE_POSITIVE (OOD) of each place */
+    uint8_t *places;     /* VG_PLACE_END, VG_PLACE_POSITIVE (OOD) of each position */
 } vg_ood_work;
 void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row);
 /* Fills the intervals of work->out. */

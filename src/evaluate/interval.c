@@ -155,7 +155,7 @@ static double hanley_mcneil(double area, double a, double b) {
     return area * (1 - area) * (1 + n * (1 - area) / (2 - area) + n * area / (1 + area)) / (a * b);
 }
 
-/* The place between the area `from` and the end `to` where |area - x| = z sqrt(variance at x): a score interval,
+/* The point between the area `from` and the end `to` where |area - x| = z sqrt(variance at x): a score interval,
  * which has a width even where the area is 0 or 1. */
 static double newcombe_end(double area, double to, double z, double a, double b) {
     double from = area;

@@ -61,8 +61,8 @@ vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t 
     return VG_OK;
 }
 
-/* Rows kept at each risk, if the threshold lies before row `before`. Between errors the risk falls, so the place
- * just before an error is the best between two errors. */
+/* Rows kept at each risk, if the threshold lies before row `before`. Between errors the risk falls, so the
+ * threshold just before an error is the best between two errors. */
 static void cover(vg_rank_sums *sums, const vg_rank_plan *plan, double before) {
     for (size_t i = 0; i < plan->risk_count; i++)
         if (before > 0 && sums->seen <= plan->risk[i] * before * (1 + 1e-12))

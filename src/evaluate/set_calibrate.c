@@ -25,7 +25,7 @@ static double draw(const vg_sets_data *s, unsigned long long sample) {
 typedef struct label_work {
     vg_sets_data *sets;
     const vg_sets_piece *piece;
-    double *scores; /* the next places of the pool, one for each row */
+    double *scores; /* the next entries of the pool, one for each row */
     uint32_t *cells;
     atomic_bool refused; /* a row needs the scorer */
 } label_work;

@@ -1,7 +1,7 @@
 /* set_pool.c - calibration scores by cell, their quantiles and p-values. See set_rule.h.
  *
  * A counting sort puts the scores in the order of the cells. Within each cell the bucket sort of the ranking follows
- * for p-values; thresholds need single places of that order, and only the buckets that hold these are sorted. */
+ * for p-values; thresholds need single entries of that order, and only the buckets that hold these are sorted. */
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/set_rule.h"
 
@@ -45,7 +45,7 @@ static void order_cells(uint64_t *keys, size_t *next, const vg_set_pool *pool) {
         keys[next[pool->cell[i]]++] = vg_evaluate__key(pool->score[i]);
 }
 
-/* The places, from 0, of the quantiles in n sorted scores; returns their number. */
+/* The indices of the quantiles in n sorted scores; returns their number. */
 static size_t places_of(size_t *out, const double *alphas, size_t alpha_count, size_t n) {
     size_t count = 0;
     for (size_t a = 0; a < alpha_count; a++) {

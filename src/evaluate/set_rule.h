@@ -149,7 +149,7 @@ static inline void vg_set_tally__add(vg_set_tally *t, size_t size, int64_t label
     t->of_class[label]++;
     t->covered[label] += covered;
 }
-/* The figures, except alpha and the beta law. */
+/* The figures, except alpha and the interval of the beta distribution. */
 void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *tally, bool multilabel, double confidence);
 /* The interval of the coverage over infinitely many test samples, with `confidence`: quantiles of Beta(l, n + 1 -
  * l), l the rank of the threshold among n scores. */

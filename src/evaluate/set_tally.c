@@ -30,7 +30,7 @@ static vg_estimate share(unsigned long long part, unsigned long long whole, doub
                          part == whole ? 1 : vg_beta__quantile(1 - tail, k + 1, n - k)};
 }
 
-/* The size of set number `place` (from 0) in rising order. */
+/* The size of the set with index `place` in rising order of size. */
 static double size_at(const vg_set_tally *t, double place) {
     double seen = 0;
     for (size_t s = 0; s <= t->classes; s++) {

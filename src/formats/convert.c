@@ -85,7 +85,7 @@ static inline float float_of_bits(uint32_t bits) {
     return value;
 }
 
-/* binary16: exponent and fraction move to their float32 places; exponent 31 becomes 255; subnormals (exponent 0) are
+/* binary16: exponent and fraction move to their float32 bits; exponent 31 becomes 255; subnormals (exponent 0) are
  * made by subtracting the hidden bit again, which is exact. */
 static inline float half_to_float(uint16_t half) {
     uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, exponent = magnitude & 0x0f800000u;

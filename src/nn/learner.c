@@ -3,7 +3,7 @@
  * Draws, all from the run's seed, each from its own stream so that switching one on changes no other:
  *   parameters       salt 1 (model.c)          prior network     salt 2
  *   feature masks    stream 3 << 48 | head     bootstrap         stream 4 << 48, position 2 (image * H + head)
- *   dropout          the seed itself, by place (backend/counter.h) */
+ *   dropout          the seed itself, by position (backend/counter.h) */
 #include "nn/learner.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  *
  * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear
  * layer of all heads: H * C logits per row, class fastest. A network of several trunks is as many networks side by
- * side, each with heads of its own; every one ends with a node that copies its logits to their place among all.
+ * side, each with heads of its own; every one ends with a node that copies its logits into the tensor of all logits.
  * Building a network touches no device. */
 #ifndef VG_NETWORK_H
 #define VG_NETWORK_H

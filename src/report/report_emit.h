@@ -25,7 +25,7 @@ void vg_report__emit_begin(vg_emit *e, const vg_sink *sink);
 vg_status vg_report__emit_end(vg_emit *e);
 void vg_report__raw(vg_emit *e, const char *text);
 void vg_report__bytes(vg_emit *e, const void *bytes, size_t size);
-/* A page without data is embedded when the library is built; `marker` is the place where data are inserted. */
+/* A page without data is embedded when the library is built; data are inserted where `marker` is. */
 typedef struct vg_page_parts {
     const char *before, *after;
     size_t before_size, after_size;

@@ -86,7 +86,7 @@ static size_t read_count(const json_t *from, const char *key) {
     return (size_t)json_integer_value(json_object_get(from, key));
 }
 
-/* The place of the text under `key` among `count` words; 0 where it is none of them. */
+/* The index of the text under `key` in `count` words; 0 where it is none of them. */
 static int read_word(const json_t *from, const char *key, const char *const *words, int count) {
     const char *text = json_string_value(json_object_get(from, key));
     for (int i = 0; text && i < count; i++)

@@ -31,7 +31,7 @@ typedef struct vg_set_rows {
 vg_status vg_set_rows__open(vg_set_rows *rows, const char *path, const vg_sets_data *sets, size_t n, size_t block);
 /* Places for a block that begins at sample `first`. */
 vg_set_places vg_set_rows__at(const vg_set_rows *rows, size_t first);
-/* Writes or keeps the block whose results are in those places. */
+/* Writes or keeps the block whose results are in `places`. */
 vg_status vg_set_rows__take(vg_set_rows *rows, size_t first, size_t count);
 /* VG_OK: writes the rest and renames. Else removes the file. Frees everything; returns the status. */
 vg_status vg_set_rows__close(vg_set_rows *rows, vg_status status);

@@ -14,7 +14,7 @@ typedef enum field_shape { PER_ENTRY, PER_GATE, PER_CLASS } field_shape;
 
 static const struct field_facts {
     const char *name;
-    size_t place; /* of the pointer in vg_scores */
+    size_t place; /* offset of the pointer in vg_scores */
     vg_element element;
     field_shape shape;
 } facts[VG_FIELD_COUNT] = {

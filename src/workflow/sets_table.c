@@ -136,7 +136,8 @@ static void print_table(FILE *out, const vg_sets *s) {
     if (!s->figures || !s->labelled)
         return;
     if (!isnan(s->figures[0].expected_low))
-        fprintf(out, "By its beta law the coverage of many samples lies between %.2f and %.2f %% at alpha = %g.\n",
+        fprintf(out,
+                "By its beta distribution the coverage of many samples lies between %.2f and %.2f %% at alpha = %g.\n",
                 100 * s->figures[0].expected_low, 100 * s->figures[0].expected_high, s->alphas[0]);
     fprintf(out, "Brackets: %g %% intervals.\n", 100 * s->confidence);
     if (!s->multilabel)

@@ -27,7 +27,7 @@ typedef struct site_work {
     double spread;
     vg_report_rows *block; /* the sites of a block, with their ratios */
     size_t block_rows;
-    int32_t *slot;         /* N: place of an image among those shown; -1: not shown */
+    int32_t *slot;         /* N: index of an image among those shown; -1: not shown */
     float *value;          /* of the sites shown: the measure, NaN where left out */
     size_t seen, of, held; /* sites that are not left out so far, in all, and in the sample */
     vg_random random;

@@ -23,7 +23,7 @@ static void unknown_name(void **state) {
     vg_backend__close(b);
 }
 
-/* Dropout drops about p and keeps the mean; the same place gives the same mask whatever else is in the batch. */
+/* Dropout drops about p and keeps the mean; the same position gives the same mask whatever else is in the batch. */
 static void masks(vg_backend *b) {
     OK(b->ops->step_set(b, &(vg_step){.seed = 77, .number = 3, .row = 11}));
     vg_shape s = {32, 16, 16};

@@ -8,7 +8,7 @@ run sets copy.npz --calibration $example --alpha 0.1,0.05
 exits 0
 quiet
 prints "Score lac; calibrated on 300 samples."
-prints "beta law"
+prints "beta distribution"
 run sets $example --calibration $example --json
 exits 0
 is_json

@@ -72,7 +72,7 @@ static void processes_agree(void **state) {
     }
 }
 
-/* Without a place for the file the choices last as long as the process. */
+/* Without a folder for the file the choices last as long as the process. */
 static void without_a_file(void **state) {
     (void)state;
     setenv("XDG_CACHE_HOME", "/dev/null", 1);

@@ -37,7 +37,7 @@ enum { MOST = 3 * 32 * 32, BATCH = 32, TRAIN = 200, VALID = 60, STEPS = (TRAIN +
 static const char *device = "cuda";
 static bool there; /* the device opens */
 
-/* --- images: a bright square whose place is the class, and noise; in bytes */
+/* --- images: a bright square whose position is the class, and noise; in bytes */
 
 typedef struct set {
     size_t channels, side, count, steps;

@@ -273,7 +273,7 @@ static float by_hand(const vg_dataset *set, const vg_sample_draw *d, const vg_st
                    s->std[c]);
 }
 
-/* An epoch's draws, asked for at once, are those its batches are made with; the loader's place stays. */
+/* An epoch's draws, asked for at once, are those its batches are made with; the loader's position stays. */
 static void draws_of_an_epoch(void **state) {
     (void)state;
     vg_dataset *set = numbered();

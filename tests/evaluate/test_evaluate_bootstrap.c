@@ -52,7 +52,7 @@ static void make(world *w, vg_task task) {
     }
 }
 
-/* Sample `from` of a to place `to` of b. */
+/* Sample `from` of a becomes sample `to` of b. */
 static void copy_sample(world *b, size_t to, const world *a, size_t from) {
     size_t width = a->task == VG_TASK_MULTICLASS ? 1 : C;
     memcpy(b->mean + to * C, a->mean + from * C, C * sizeof(double));

@@ -163,7 +163,7 @@ static void every_form_is_the_same(void **state) {
     free(p);
 }
 
-/* What takes no memory has no place and is not among the stored measures; it needs the others. */
+/* What takes no memory has no column and is not among the stored measures; it needs the others. */
 static void lean_columns(void **state) {
     static const struct {
         unsigned which;

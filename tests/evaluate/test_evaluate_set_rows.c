@@ -92,7 +92,7 @@ static void check_against_reference(int score, vg_set_by by, size_t members, uns
                 in_cell += here == cell;
                 larger += here == cell && reference_score(sets, &q, (size_t)s.labels[j]) >= own - slack;
             }
-            /* In the set where at least the scores beyond the quantile's place are as large as this class's. */
+            /* In the set where at least the scores beyond the quantile's rank are as large as this class's. */
             for (size_t a = 0; a < 2; a++) {
                 double place = ceil((double)(in_cell + 1) * (1 - alphas[a]) - 1e-9);
                 bool in = place > (double)in_cell || (double)larger >= (double)in_cell - place + 1;

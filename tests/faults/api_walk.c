@@ -3,7 +3,7 @@
  * figures that it gives without a fault; in both cases all memory is freed. Runs with fault_preload.c preloaded, in a
  * folder with the inputs.
  *
- *   api_walk [STRIDE]     every STRIDE-th n of a case, from a place that $SEED gives; default 1 */
+ *   api_walk [STRIDE]     every STRIDE-th n of a case, from a start that $SEED gives; default 1 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

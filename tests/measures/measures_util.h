@@ -240,7 +240,7 @@ static inline double *make_labels(size_t n, size_t m, size_t c, maker kind, doub
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
-/* Every double-valued place of vg_scores: how many values it has, and whether it is held to a relative error. */
+/* Every double-valued field of vg_scores: how many values it has, and whether it is held to a relative error. */
 enum field_size { PER_PROBLEM, PER_K, PER_CLASS };
 typedef struct score_field {
     const char *name;
@@ -273,7 +273,7 @@ static inline score_shape shape_of(const vg_predictions *v, const vg_score_optio
     return (score_shape){o->task == VG_TASK_MULTICLASS ? v->n : v->n * v->c, o->k ? o->k_count : 3, v->n * v->c};
 }
 
-/* Every place, filled with bytes that are no result. */
+/* Every field, filled with bytes that are no result. */
 static inline vg_scores scores_new(score_shape shape) {
     vg_scores s = {0};
     for (int f = 0; f < SCORE_FIELDS; f++) {

@@ -242,7 +242,7 @@ static inline uint64_t features_of(const trial *t) {
     return has | (uint64_t)equal << HAS_EQUAL_MEMBERS;
 }
 
-/* A struct that is copied to another place points to its own settings again. */
+/* A struct that was copied points to its own settings again. */
 static inline void trial_settle(trial *t) {
     t->options.k = t->k;
     t->options.class_k = t->options.class_k ? t->class_k : NULL;

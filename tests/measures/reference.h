@@ -337,7 +337,7 @@ static inline int ref_gate(ref_members *q, const ref_members *p, const ref_real 
 
 /* --- one two-or-more-outcome problem ------------------------------------------------------------------------------ */
 
-/* Where each output of problem `at` (sample, or sample and label) goes; row: its place in mean and std. */
+/* Where each output of problem `at` (sample, or sample and label) goes; row: its index in mean and std. */
 static inline void ref_store_basic(vg_scores *out, size_t at, ref_basic b, const vg_score_options *o, size_t c) {
     double unit = o->log_base == VG_LOG_2 ? 1 / log(2.0) : 1, whole = o->normalise ? 1 / log((double)c) : unit;
     double *places[] = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs};
@@ -441,7 +441,7 @@ static inline void ref_problem(vg_scores *out, ref_extra *extra, ref_totals *tot
     free(mu);
 }
 
-/* Every place of `out` must be given, except that epjs and gepjs may both be NULL. Input is taken to be valid. */
+/* Every field of `out` must be given, except that epjs and gepjs may both be NULL. Input is taken to be valid. */
 static inline void ref_score(vg_scores *out, ref_extra *extra, vg_score_summary *summary, const vg_predictions *v,
                              const vg_score_options *o) {
     static const double usual[] = {1, 2, 3};

@@ -17,7 +17,7 @@ static int same_bytes(const char *what, const char *name, const void *a, const v
     return 1;
 }
 
-/* Every place that both have. */
+/* Every field that both have. */
 static int same_scores(const char *what, vg_scores *a, vg_scores *b, score_shape s) {
     int same = 1;
     for (int f = 0; f < SCORE_FIELDS; f++)
@@ -111,7 +111,7 @@ static void bench_free(bench *b) {
     scores_free(&b->all);
 }
 
-/* Scores `view` with all places and compares with the bench's results. */
+/* Scores `view` with all fields and compares with the bench's results. */
 static int scores_alike(const char *what, bench *b, const vg_predictions *view, const vg_score_options *options) {
     vg_scores got = scores_new(b->shape);
     vg_score_summary summary;
@@ -308,7 +308,7 @@ static void narrow_types(void **state) {
     assert_true(same);
 }
 
-/* Scores with the places of `chosen` only and compares those. */
+/* Scores with the fields of `chosen` only and compares those. */
 static int part_alike(const char *name, bench *b, vg_scores *chosen) {
     char what[64];
     snprintf(what, sizeof what, "part of %s", name);
@@ -350,7 +350,7 @@ static void alone(void **state) {
     assert_true(same);
 }
 
-/* One call on more samples than a scorer takes at once (65,536): every place goes on where the last chunk ended. */
+/* One call on more samples than a scorer takes at once (65,536): every field goes on where the last chunk ended. */
 static void chunks(void **state) {
     (void)state;
     enum { LONG = 140003, PART = 50000, M2 = 2, C2 = 2 };

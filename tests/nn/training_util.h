@@ -46,7 +46,7 @@ typedef struct set {
     size_t indices[BATCH];
 } set;
 
-/* Image i of a stream: a bright square whose place is its class, and noise. */
+/* Image i of a stream: a bright square whose position is its class, and noise. */
 static inline int32_t picture(float *image, uint64_t stream, size_t i) {
     vg_random random = vg_random__start(77, stream << 32 | i);
     int32_t label = (int32_t)(i % 10);

@@ -27,7 +27,7 @@ static double uniform(uint64_t *state) {
     return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
-/* The label that a place in the file has: drawn, rising, or repeating. */
+/* The label of a sample of the file: drawn, rising, or repeating. */
 static size_t label_of(sample_order order, size_t n, size_t i, uint64_t *state) {
     return order == BY_CLASS ? i * C / n : order == PERIODIC ? i % C : (size_t)(uniform(state) * C);
 }

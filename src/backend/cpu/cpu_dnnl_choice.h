@@ -1,5 +1,5 @@
 /* cpu_dnnl_choice.h - which implementation of oneDNN computes a product: descriptions of memory and of primitives. With
- * cpu_dnnl.c the only place that includes oneDNN. Internal. */
+ * cpu_dnnl.c the only file that includes oneDNN. Internal. */
 #ifndef VG_CPU_DNNL_CHOICE_H
 #define VG_CPU_DNNL_CHOICE_H
 

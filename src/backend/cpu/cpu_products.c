@@ -40,7 +40,7 @@ static size_t param_place(const vg_backend *backend, const vg_param *p, size_t o
 }
 
 /* Copies a parameter from the plain order [o][i][k] to its layout here, or back. The elements of one o and i are
- * equally far apart, so that the place is computed once for all of them. */
+ * equally far apart, so that the address is computed once for all of them. */
 static void copy_param(const vg_backend *backend, const vg_param *p, float *to, const float *from, bool upload) {
     size_t area = p->h * p->w, apart = area > 1 ? param_place(backend, p, 0, 0, 1) : 1;
     if (p->kind == VG_PARAM_LINEAR && area == 1) { /* the same order */

@@ -135,7 +135,7 @@ vg_status vg_cuda__spare(cuda_context *, void *out, size_t bytes);
 vg_status vg_cuda__third(cuda_context *, void *out, size_t bytes);
 /* A convolution over few channels: computed over patches, its weights without padding between taps. */
 static inline bool vg_cuda__packed(const vg_param *p) { return p->kind == VG_PARAM_CONV && p->i < CUDA_PAD; }
-/* The place of a parameter's gradient in bfloat16, marked as such; Adam reads it there. */
+/* The address of a parameter's gradient in bfloat16, marked as such; Adam reads it there. */
 vg_status vg_cuda__narrow_gradient(vg_backend *, vg_block *grad, const vg_param *w, void **out);
 vg_status vg_cuda__wide_gradient(vg_backend *, vg_block *grad, const vg_param *w);
 /* The second stream: what is launched between begin and end runs there, after everything queued before; x and dy are
@@ -154,7 +154,7 @@ vg_status vg_cuda__late_end(vg_backend *);
 /* To be called before an operation on the main stream writes t. */
 vg_status vg_cuda__writes(vg_backend *, const vg_tensor *t);
 vg_status vg_cuda__plans_stream(vg_backend *, cudaStream_t stream);
-/* The weights of a product, at w's place: the bfloat16 copy (updated if needed), or the floats themselves. */
+/* The weights of a product, at the offset of w: the bfloat16 copy (updated if needed), or the floats themselves. */
 vg_status vg_cuda__weights(vg_backend *, const void **out, const vg_block *theta, const vg_param *w);
 /* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row:
  * elements per row. */

@@ -47,8 +47,8 @@ typedef struct cuda_library {
 #undef VG_CUDA_MEMBER
 
 /* Opens both libraries, once; the table is valid for the life of the process. Searched: VARGATE_CUDA_LIBRARIES
- * (folders separated by colons), then the loader's own places, then the folders next to the headers this was built
- * with. */
+ * (folders separated by colons), then the folders that the loader searches, then the folders next to the headers this
+ * was built with. */
 vg_status vg_cuda__library(const cuda_library **out);
 
 #endif

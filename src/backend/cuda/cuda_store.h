@@ -26,7 +26,7 @@ struct vg_store {
     float mean[CUDA_STORE_CHANNELS], scale[CUDA_STORE_CHANNELS];
 };
 
-/* `rows` images from the plan's place step.batch on, and their labels. */
+/* `rows` images from entry step.batch of the plan on, and their labels. */
 void vg_cuda__k_store_batch(cudaStream_t, bool bf16, void *images, int32_t *labels, const struct vg_store *store,
                             const cuda_step *step, size_t rows, size_t channels);
 

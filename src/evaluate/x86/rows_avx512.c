@@ -133,7 +133,7 @@ static inline __m512i exchange(__m512i v) {
 }
 
 /* Sorts neighbours 0 and 1 of all items, then 1 and 2, then 0 and 1 again, in one pass: any three adjacent items
- * that only have to change places among themselves are then in order. */
+ * that only have to be exchanged among themselves are then in order. */
 static void settle(uint64_t *items, size_t n) {
     const __m512i most = _mm512_set1_epi64(-1);
     __m512i even = exchange(_mm512_mask_loadu_epi64(most, lanes(n), items));

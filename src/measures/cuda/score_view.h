@@ -13,7 +13,7 @@
 typedef struct score_view {
     const score_job *job;
     int samples;           /* S; fewer in the last block */
-    long long first;       /* the block's first sample, or its first place in the list */
+    long long first;       /* the block's first sample, or its first index in the list */
     const void *p;         /* R [S][M][row] */
     void *own;             /* p where the block has its own copy; NULL: the phases read the input itself */
     double *mu, *variance; /* [S][C] */

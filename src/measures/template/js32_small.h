@@ -63,7 +63,7 @@ INLINE vf js32_few_start(vf u) {
     return vf_rounded(u * (a + u * (b + u * (c + u * d))));
 }
 
-/* The first node. `w`: the pairs' weights; places after the last member hold zeros. */
+/* The first node. `w`: the pairs' weights; entries after the last member are zeros. */
 INLINE void js32_few_enter(const tile *t, js32_sets *at, const vf *w, float count, const int G) {
     const vh *u = (const vh *)t->scaled32;
     UNROLL

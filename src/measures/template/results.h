@@ -4,7 +4,7 @@ typedef struct places { /* where one set's results are written */
     double *at[SET_RESULTS];
 } places;
 
-/* Stores one value for each lane at consecutive places. */
+/* Stores one value for each lane at consecutive addresses. */
 INLINE void put(double *place, vd value, size_t first, size_t count) {
     if (place && count == VG_LANES)
         memcpy(place + first, &value, sizeof value);

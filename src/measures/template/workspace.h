@@ -118,7 +118,7 @@ static bool carve_doubles(tile *t, char *b, size_t *used) {
     return ok;
 }
 
-/* Arrays of floats, two to the place of a double. */
+/* Arrays of floats, two in the space of a double. */
 static bool carve_floats(tile *t, char *b, size_t *used) {
     size_t C = t->C, K = t->K, half = t->pairs, even = t->vectors, fused = t->fused ? 1 : 0;
     vd *packed[9] = {0};

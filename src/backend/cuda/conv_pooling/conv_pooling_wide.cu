@@ -3,7 +3,7 @@
  * pooling is never in memory.
  *
  * A block has two images, which lie in shared memory from its beginning to its end, and 64 output channels, whose
- * weights come tap by tap through a ring of four places. Eight warps: two images x two halves of the output channels x
+ * weights come tap by tap through a ring of four slots. Eight warps: two images x two halves of the output channels x
  * two halves of the input channels, whose sums are exchanged at the end. A warp's product: 64 positions by 32 channels,
  * four tiles of 16 positions, of which rows g and g + 8 are the left and the right position of window g, the tiles
  * upper and lower line of windows 0 to 7, then of 8 to 15. Channel 8 a + 2 j + e of 32 is column 2 a + e of tile j

@@ -6,11 +6,11 @@
  * Read from dx, more than half of the products would be with the border of zeros around dy. Read from dy there is none:
  * for each tap the product of all of dy with the tap's weights is added to dx, moved by the tap. A block has two images
  * and 64 input channels. dy stays in registers, as operands; dx lies in shared memory as float32, is read into the
- * tensor cores' sums before a tap and written back after it; the weights come tap by tap through a ring of four places.
+ * tensor cores' sums before a tap and written back after it; the weights come tap by tap through a ring of four slots.
  * Eight warps: two images x two halves of dy's rows x two halves of the channels; between two taps all wait for each
  * other, so that the order of the sums is that of the taps.
  *
- * Against bank conflicts pieces change places by a key of their row: 16 bytes of dy and of the weights, 32 bytes of
+ * Against bank conflicts pieces are swizzled by a key of their row: 16 bytes of dy and of the weights, 32 bytes of
  * dx. */
 #include "backend/cuda/conv_pooling/conv_pooling.h"
 #include "backend/cuda/mma.cuh"

@@ -52,7 +52,7 @@ template <int SLOTS> struct place {
     }
 };
 
-/* --- boxes of a tensor into shared memory; places outside of the tensor come as zeros and count as bytes */
+/* --- boxes of a tensor into shared memory; elements outside of the tensor are zeros and count as bytes */
 
 __device__ static inline void load_box(uint32_t to, const CUtensorMap *map, int i0, int i1, int i2, int i3,
                                        uint32_t barrier) {
@@ -106,7 +106,7 @@ __device__ static inline void store_matrices(uint32_t to, uint32_t v0, uint32_t 
                  "r"(v2), "r"(v3)
                  : "memory");
 }
-/* Orders reads and writes of shared memory by threads before a copy into the same place. */
+/* Orders reads and writes of shared memory by threads before a copy to the same address. */
 __device__ static inline void fence_for_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* --- products: D (64 x 160, float) += A (64 x 16) B (16 x 160), both in shared memory.

@@ -8,7 +8,7 @@
  * pairs of 64: a block of six (kx 0 and 1) and one of three.
  *
  * The steps of all blocks form one sequence, which is divided evenly among the multiprocessors. Each stores its sums of
- * a block in a place of its own (number of the multiprocessor + number of the block), and a second kernel adds them in
+ * a block in a slot of its own (number of the multiprocessor + number of the block), and a second kernel adds them in
  * order: the same bits every run. The pixels of each step are assigned so that all multiprocessors traverse the pixels
  * together: what one has read, the others find in the cache. */
 #include "backend/cuda/hopper/hopper_kernels.h"
