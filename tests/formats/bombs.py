@@ -174,40 +174,65 @@ with open("usage", "w") as file:
 """
 
 
-def run(command: list[str], folder: pathlib.Path) -> tuple[int, str, int, float]:
-    """Exit code, standard error, peak of resident bytes, seconds."""
+def run(
+    command: list[str], folder: pathlib.Path, given: bytes = b"", environment: dict[str, str] | None = None
+) -> tuple[int, str, int, float]:
+    """Exit code, standard error, peak of resident bytes, seconds; standard input is `given`."""
     start = time.monotonic()
+    starter = [sys.executable, "-S", "-c", LIMITED, str(ADDRESS_SPACE), *command]
+    around = {**os.environ, **(environment or {})}
     with open(folder / "stderr", "wb") as errors, open(folder / "stdout", "wb") as output:
-        starter = [sys.executable, "-S", "-c", LIMITED, str(ADDRESS_SPACE), *command]
-        subprocess.run(starter, cwd=folder, stdout=output, stderr=errors, stdin=subprocess.DEVNULL, check=True)
+        subprocess.run(starter, cwd=folder, stdout=output, stderr=errors, input=given, env=around, check=True)
     code, peak = (int(word) for word in (folder / "usage").read_text().split())
     return code, (folder / "stderr").read_text("utf-8", "replace"), peak, time.monotonic() - start
 
 
-def within_formulas(program: str, folder: pathlib.Path) -> int:
-    """Peaks of commands on N samples, M members and C classes against docs/limits.md; the number that exceed theirs."""
-    n, m, c = 100000, 4, 8
+def logits(path: pathlib.Path, n: int, m: int, c: int) -> None:
     draw = random.Random(1)
     block = b"".join(struct.pack("<f", draw.gauss(0, 2)) for _ in range(1000 * m * c))
     labels = struct.pack("<1000q", *(draw.randrange(c) for _ in range(1000)))
-    members = {
-        "Z.npy": npy(f"({n}, {m}, {c})", block * (n // 1000), "<f4"),
-        "L.npy": npy(f"({n},)", labels * (n // 1000), "<i8"),
+    with zipfile.ZipFile(path, "w") as archive:  # stored
+        archive.writestr("Z.npy", npy(f"({n}, {m}, {c})", block * (n // 1000), "<f4"))
+        archive.writestr("L.npy", npy(f"({n},)", labels * (n // 1000), "<i8"))
+
+
+def bounds(n: int, m: int, c: int, few: int) -> dict[str, int]:
+    """The formulas of docs/limits.md: files of n, of few, and of 10,000 samples with 100 classes; a line; a network."""
+    array, row = 4 * n * m * c, 16 * c
+    line, values, parameters, batch = 1 << 20, 50000, 40000, 64
+    recipe = f"quickstart --set network=cnn-16-48 --set heads=2 --set epochs=1 --set batch={batch}"
+    above = {
+        "score large.npz -o scores.npz --force": min(96 * MEGABYTE, (400 + row) * n),
+        "score wide.npz -o scores.npz --force": min(96 * MEGABYTE, (400 + 16 * 100) * 10000),
+        "evaluate large.npz": (400 + row) * n + 2 * array,
+        "calibrate large.npz -o temps.json --force": array,
+        "decide large.npz -k 1 -o decisions.jsonl --force": (300 + 8 * c) * n,
+        "sets large.npz --calibration large.npz -o sets.csv --force": (300 + 8 * c) * n,
+        "ood large.npz large.npz -o ood.json --force": 400 * 2 * n,
+        "report large.npz -o page --no-figures": (800 + row) * n + 2 * array,
+        "fit-k few.npz -o k.json --force": (400 + 50 * c) * few + 4 * few * m * c,
+        "compare few.npz few.npz --bootstrap 10 -o compared.json --force": (500 + row) * few + 8 * few * m * c,
+        "decide --stdin-jsonl": 50 * line,
+        f"train {recipe} --set train_limit=128 --set test_limit=64 --out trained": 40 * parameters + 8 * batch * values,
+        "predict trained -o predicted.npz --force": 8 * parameters + 512 * values,
     }
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:  # stored
-        for name, data in members.items():
-            archive.writestr(name, data)
-    (folder / "large.npz").write_bytes(out.getvalue())
-    columns, array = 400 * n, 4 * n * m * c
-    formulas = {
-        "score large.npz -o scores.npz --force": 64 * MEGABYTE + min(96 * MEGABYTE, columns),
-        "evaluate large.npz": 64 * MEGABYTE + columns + 2 * array,
-        "calibrate large.npz -o temps.json --force": 64 * MEGABYTE + array,
-    }
+    return {command: 64 * MEGABYTE + more for command, more in above.items()}
+
+
+def within_formulas(program: str, folder: pathlib.Path) -> int:
+    """Peaks of commands on N samples, M members and C classes against docs/limits.md; the number that exceed theirs."""
+    n, m, c, few = 100000, 4, 8, 2000
+    logits(folder / "large.npz", n, m, c)
+    logits(folder / "few.npz", few, m, c)
+    logits(folder / "wide.npz", 10000, m, 100)
+    line = b'{"x": [' + b"[]," * ((1 << 20) // 3 - 12) + b'0], "p": [[0.5, 0.5]]}\n'
+    root = pathlib.Path(__file__).resolve().parents[2]
+    environment = {"VARGATE_DATA": str(root / "data"), "OMP_WAIT_POLICY": "passive"}
     failed = 0
-    for command, bound in formulas.items():
-        code, text, peak, _ = run([program, *command.split(), "--threads", "2"], folder)
+    for command, bound in bounds(n, m, c, few).items():
+        streamed = "--stdin-jsonl" in command
+        arguments = [program, *command.split(), "--quiet"] + ([] if streamed else ["--threads", "2"])
+        code, text, peak, _ = run(arguments, folder, line if streamed else b"", environment)
         if code != 0 or peak > bound or "-v" in sys.argv:
             print(f"{command}: exit {code}, {peak >> 20} MiB of {bound >> 20} MiB {text[:200] if code else ''}")
         failed += code != 0 or peak > bound
