@@ -218,6 +218,66 @@ static void test_by_hand(void **state) {
     vg_evaluation_free(e);
 }
 
+/* Two bins: .8 with 50 of 100 right (gap 30, squares 34, within the bin 25) and .6 with 60 of 100 (0, 24, 24). The
+ * sum of the gaps varies by 58 - 30^2 / 200 = 53.5, more than the 49 within the bins. */
+static void test_two_bins(void **state) {
+    (void)state;
+    double p[200];
+    uint8_t right[200];
+    for (size_t i = 0; i < 200; i++) {
+        p[i] = i < 100 ? .8 : .6;
+        right[i] = i < 100 ? i < 50 : i < 160;
+    }
+    vg_evaluation *e = of_rows(p, right, 200, 15, 8);
+    assert_true(fabs(e->ece.value - .15) < 1e-12);
+    assert_true(fabs(e->ece.high - (.15 + 1.959963984540054 * sqrt(53.5) / 200)) < 1e-12);
+    vg_evaluation_free(e);
+}
+
+/* 60 samples of 3 labels, each present with probability .8: all three in `hits` samples, none in the others. */
+static vg_evaluation *of_triples(size_t hits) {
+    static double mean[180];
+    static int64_t labels[180];
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    vg_evaluate_options how = VG_EVALUATE_OPTIONS_INIT;
+    vg_tally *tally;
+    vg_evaluation *e;
+    for (size_t i = 0; i < 180; i++) {
+        mean[i] = .8;
+        labels[i] = i / 3 < hits;
+    }
+    options.task = VG_TASK_MULTILABEL;
+    options.bootstrap = 1;
+    how.resamples = 8;
+    assert_int_equal(vg_tally_new(&tally, 3, &options), VG_OK);
+    assert_int_equal(vg_tally_feed(tally, mean, NULL, labels, 60), VG_OK);
+    assert_int_equal(vg_evaluate(&e, tally, NULL, 0, &how), VG_OK);
+    vg_tally_free(tally);
+    return e;
+}
+
+/* Of 60 samples `hits` are right in all three rows: gap 180 (.8 - share). The samples' sums, 3 (.8 - 1) and 3 (.8 - 0),
+ * have the squared deviations 60 x 9 share (1 - share) in all; their estimate in the bin is 60 / 59 of that. */
+static void test_samples_by_hand(void **state) {
+    static const size_t hits[] = {30, 42};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        vg_evaluation *e = of_triples(hits[i]);
+        double share = (double)hits[i] / 60, gap = 180 * (.8 - share), total = 540 * share * (1 - share);
+        double s = sqrt(total * 60 / 59), m = gap / s - 1, half = 1.959963984540054 * sqrt(total) / 180;
+        double excess = 2 * s * (exp(-m * m / 2) / sqrt(2 * acos(-1)) - m * erfc(m / sqrt(2)) / 2),
+               debiased = (gap - excess) / 180;
+        assert_true(fabs(e->calibration.debiased - debiased) < 1e-12);
+        assert_true(fabs(e->ece.low - fmax(debiased - half, 0)) < 1e-12);
+        assert_true(fabs(e->ece.high - (gap / 180 + half)) < 1e-12);
+        assert_true(fabs(e->calibration.p_value - erfc(gap / s / sqrt(2))) < .02);
+        vg_evaluation_free(e);
+    }
+    vg_evaluation *e = of_triples(0); /* no draw comes near: the least p-value that so many draws can show, and not 0 */
+    assert_true(e->calibration.p_value > 0 && e->calibration.p_value < .001);
+    vg_evaluation_free(e);
+}
+
 /* The bins of two halves, added, give what the whole gives. */
 static void test_bins(void **state) {
     (void)state;
@@ -258,6 +318,12 @@ static void test_bins(void **state) {
     merged.reliability = NULL;
     assert_int_equal(vg_evaluation_finish(&merged, NULL), VG_ERR_ARGUMENT);
     assert_int_equal(vg_evaluation_finish(NULL, NULL), VG_ERR_ARGUMENT);
+    merged.reliability = bins;
+    merged.measure_count = 1;
+    assert_int_equal(vg_evaluation_finish(&merged, NULL), VG_ERR_ARGUMENT);
+    merged.measure_count = 0;
+    merged.rule_count = 1;
+    assert_int_equal(vg_evaluation_finish(&merged, NULL), VG_ERR_ARGUMENT);
     vg_evaluation_free(whole);
     vg_evaluation_free(first);
     vg_evaluation_free(rest);
@@ -290,15 +356,16 @@ static void test_notes(void **state) {
         p[i] = right[i] = 1;
     e = of_rows(p, right, 1000, 15, 8);
     assert_true(e->calibration.expected == 0 && e->calibration.p_value == 1 && e->calibration.debiased == 0);
-    assert_true(e->ece.low == 0 && e->ece.high == 0 && e->accuracy.high == 1 && e->accuracy.low < 1);
+    assert_true(e->ece.low == 0 && e->ece.high == 0 && e->accuracy.high == 1);
+    assert_true(fabs(e->accuracy.low - pow(.025, 1. / 1000)) < 1e-12); /* Clopper and Pearson, 1000 of 1000 */
     vg_evaluation_free(e);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_redrawn), cmocka_unit_test(test_level),   cmocka_unit_test(test_debiased),
-        cmocka_unit_test(test_samples), cmocka_unit_test(test_by_hand), cmocka_unit_test(test_bins),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_redrawn),  cmocka_unit_test(test_level),           cmocka_unit_test(test_debiased),
+        cmocka_unit_test(test_samples),  cmocka_unit_test(test_by_hand),         cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_two_bins), cmocka_unit_test(test_samples_by_hand), cmocka_unit_test(test_notes),
     };
     return cmocka_run_group_tests_name("evaluate: calibration", tests, NULL, NULL);
 }

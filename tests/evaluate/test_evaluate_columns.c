@@ -244,6 +244,14 @@ static void the_table_is_that_of_scores_and_columns(void **state) {
         assert_ptr_equal(vg_measure__find(info->name), info);
         assert_true(strlen(info->symbol) > 1 && strlen(info->meaning) > 10 && !strchr(info->meaning, '\n'));
     }
+    /* k that are not named: 1, 2 and 3 */
+    vg_scores gated = {.gtu = values};
+    assert_int_equal(vg_measures__list(list, 32, &gated, NULL, 0), 3);
+    for (size_t j = 0; j < 3; j++) {
+        assert_int_equal(list[j].name[4], '1' + (int)j);
+        assert_ptr_equal(list[j].values, values + j);
+        assert_int_equal(list[j].stride, 3);
+    }
     assert_null(vg_measure__find("tu@2"));
     assert_null(vg_measure__find("t"));
     assert_null(vg_measure__find(""));

@@ -91,6 +91,16 @@ static void refuses(void **state) {
         assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
         p[1][c] = kept;
     }
+    for (size_t c = 0; c < 3; c++) { /* a negative value where the row sums to 1 */
+        double rows[9][3] = {{.2, .3, .5}, {.1, .8, .1}, {.2, .3, .5}, {.1, .8, .1}, {.2, .3, .5},
+                             {.1, .8, .1}, {.2, .3, .5}, {.1, .8, .1}, {.2, .3, .5}};
+        int64_t labels[9] = {0};
+        rows[7][c] = -.1;
+        rows[7][(c + 1) % 3] = .6;
+        rows[7][(c + 2) % 3] = .5;
+        assert_int_equal(vg_calibration_error(&ece, NULL, rows, VG_F64, labels, 9, 3, 15), VG_ERR_DATA);
+        assert_non_null(strstr(vg_error_message(), "sample 7: a probability is negative"));
+    }
     p[1][1] = .2; /* the row sums to 0.4 */
     assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
     assert_non_null(strstr(vg_error_message(), "sample 1: the probabilities sum to 0.4"));

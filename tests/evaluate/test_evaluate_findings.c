@@ -214,11 +214,31 @@ static void diversity_comes_first(void **state) {
     vg_evaluation_free(e);
 }
 
+/* Without GMU the figures of classes are of the first measure, also where it is the only one. */
+static void classes_without_gmu(void **state) {
+    (void)state;
+    const double p[] = {.9, .1, .2, .8, .4, .6}, values[] = {1, 2, 4};
+    const int64_t y[] = {0, 1, 1};
+    vg_measure only = {"tu", values, 1, 0};
+    vg_tally *tally;
+    vg_evaluation *e;
+    assert_int_equal(vg_tally_new(&tally, 2, NULL), VG_OK);
+    assert_int_equal(vg_tally_feed(tally, p, NULL, y, 3), VG_OK);
+    assert_int_equal(vg_evaluate(&e, tally, &only, 1, NULL), VG_OK);
+    assert_int_equal(e->class_measure, 0);
+    assert_true(e->class_figures[0].uncertainty == 1 && e->class_figures[1].uncertainty == 3);
+    vg_evaluation_free(e);
+    assert_int_equal(vg_evaluate(&e, tally, NULL, 0, NULL), VG_OK);
+    assert_int_equal(e->class_measure, 0); /* of none */
+    vg_evaluation_free(e);
+    vg_tally_free(tally);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibration_in_words),  cmocka_unit_test(measures_in_words),
         cmocka_unit_test(abstaining_in_words),   cmocka_unit_test(classes_by_hand),
-        cmocka_unit_test(diversity_comes_first),
+        cmocka_unit_test(diversity_comes_first), cmocka_unit_test(classes_without_gmu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,6 +402,7 @@ static void test_refusals(void **state) {
     refused(vg_tally_new(&tally, 3, &bad), VG_ERR_ARGUMENT, "0 bins");
     bad = (vg_tally_options)VG_TALLY_OPTIONS_INIT;
     bad.task = VG_TASK_MULTILABEL;
+    refused(vg_tally_new(&tally, 0, &bad), VG_ERR_ARGUMENT, "0 classes, expected 1");
     assert_int_equal(vg_tally_new(&tally, 2, &bad), VG_OK);
     const int64_t two[] = {0, 1, 0, 2};
     refused(vg_tally_feed(tally, mean, NULL, two, 2), VG_ERR_DATA, "sample 1, label 1: value 2");
@@ -410,6 +411,9 @@ static void test_refusals(void **state) {
     vg_measure id = {"tu", u, 1, 0}, ood = {"au", u, 1, 0};
     refused(vg_ood_evaluate(&row, &id, 2, &ood, 2, 1, NULL), VG_ERR_ARGUMENT, "tu of the ID samples and au");
     refused(vg_ood_evaluate(&row, &id, 2, &id, 3, 1, NULL), VG_ERR_DATA, "value 2 of the OOD samples is NaN");
+    vg_measure empty = {"tu", NULL, 1, 0};
+    refused(vg_ood_evaluate(&row, &empty, 1, &id, 2, 1, NULL), VG_ERR_ARGUMENT, "tu has no values");
+    refused(vg_ood_evaluate(&row, &id, 2, &empty, 1, 1, NULL), VG_ERR_ARGUMENT, "tu has no values");
     assert_int_equal(vg_ood_evaluate(&row, &id, 2, &id, 0, 1, NULL), VG_OK);
     assert_true(isnan(row.auroc.value) && isnan(row.fpr95.value));
 }

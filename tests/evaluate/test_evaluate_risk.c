@@ -52,6 +52,37 @@ static double betting_reference(const double *losses, size_t n, double r, double
     return exp(-best);
 }
 
+/* The logarithm of the largest capital, summed in logarithms. */
+static double log_capital(const double *losses, size_t n, long double risk, long double tuned) {
+    long double sum = .5L, squares = .25L, total = 0, best = 0;
+    for (size_t j = 0; j < n; j++) {
+        long double bet = sqrtl(2 * logl(1 / tuned) * (long double)(j + 1) / (long double)n / squares);
+        total += logl(1 - (bet < 1 ? bet : 1) * (losses[j] - risk));
+        best = total > best ? total : best;
+        sum += losses[j];
+        long double mean = sum / (long double)(j + 2);
+        squares += (losses[j] - mean) * (losses[j] - mean);
+    }
+    return (double)best;
+}
+
+/* Samples without loss against 60 %, then samples with a loss of 1: the capital rises far above what a double holds
+ * and falls again; then the other way round. */
+static void test_large_capital(void **state) {
+    enum { N = 3000 };
+    static double losses[N];
+    (void)state;
+    for (size_t j = 0; j < N; j++)
+        losses[j] = j < N / 2 ? 0 : 1;
+    double best = log_capital(losses, N, .6L, .05L);
+    assert_true(best > 500);
+    assert_true(fabs(vg_evaluate__betting_capital(losses, N, .6, .05) / best - 1) < 1e-12);
+    for (size_t j = 0; j < N; j++)
+        losses[j] = j < N / 4 ? 1 : 0;
+    best = log_capital(losses, N, .6L, .05L);
+    assert_true(fabs(vg_evaluate__betting_capital(losses, N, .6, .05) - best) < 1e-9 * (1 + best));
+}
+
 static void test_bounds_by_formula(void **state) {
     (void)state;
     double losses[400];
@@ -493,12 +524,19 @@ static void test_candidates_share_the_level(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds_by_formula),   cmocka_unit_test(test_bounds_cover),
-        cmocka_unit_test(test_losses_by_sample),    cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_large_ratios),        cmocka_unit_test(test_no_margin),
-        cmocka_unit_test(test_targets_at_once),     cmocka_unit_test(test_older_callers),
-        cmocka_unit_test(test_multilabel_promises), cmocka_unit_test(test_many_labels_promises),
-        cmocka_unit_test(test_multiclass_promises), cmocka_unit_test(test_candidates_share_the_level),
+        cmocka_unit_test(test_bounds_by_formula),
+        cmocka_unit_test(test_large_capital),
+        cmocka_unit_test(test_bounds_cover),
+        cmocka_unit_test(test_losses_by_sample),
+        cmocka_unit_test(test_quantiles),
+        cmocka_unit_test(test_large_ratios),
+        cmocka_unit_test(test_no_margin),
+        cmocka_unit_test(test_targets_at_once),
+        cmocka_unit_test(test_older_callers),
+        cmocka_unit_test(test_multilabel_promises),
+        cmocka_unit_test(test_many_labels_promises),
+        cmocka_unit_test(test_multiclass_promises),
+        cmocka_unit_test(test_candidates_share_the_level),
     };
     return cmocka_run_group_tests_name("evaluate: risk", tests, NULL, NULL);
 }

@@ -89,6 +89,13 @@ static void check(const setting *s) {
     for (int i = 0; i < used; i++)
         *place(&out, i) = ref_alloc(s->n, sizeof(double));
     assert_int_equal(vg_score(&out, NULL, &view, &options), VG_OK);
+    for (int i = 0; i < used; i++) { /* alone: the same bits */
+        vg_scores one = {0};
+        *place(&one, i) = ref_alloc(s->n, sizeof(double));
+        assert_int_equal(vg_score(&one, NULL, &view, &options), VG_OK);
+        assert_memory_equal(*place(&one, i), *place(&out, i), s->n * sizeof(double));
+        free(*place(&one, i));
+    }
     for (size_t n = 0; n < s->n; n++) {
         double want[BASELINES], *row = data + n * s->m * s->c, tolerance = s->f32 ? 1e-6 : 1e-12;
         for (size_t i = 0; s->temperature > 0 && i < s->m * s->c; i++)

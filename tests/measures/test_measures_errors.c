@@ -426,6 +426,29 @@ static vg_tree as_tree(const node *nodes, size_t count, const double *value) {
                      .value_stride = 2};
 }
 
+/* Rows so long that they are read in blocks: a negative value is found wherever it lies, though the sum is 1. */
+static void long_rows(void **state) {
+    (void)state;
+    enum { M2 = 48, C2 = 4096 };
+    static float data[M2 * C2];
+    static const size_t places[] = {0, 900, 1800, 2700, 3600, C2 - 2};
+    double tu;
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scores out = {.tu = &tu};
+    vg_predictions view = vg_predictions_f32(data, 1, M2, C2);
+    for (size_t i = 0; i < (size_t)M2 * C2; i++)
+        data[i] = 1.0f / C2;
+    assert_int_equal(vg_score(&out, NULL, &view, &options), VG_OK);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t m = 0; m < M2; m += M2 - 1) {
+            float *at = data + m * C2 + places[i];
+            at[0] = -1.0f / C2, at[1] = 3.0f / C2;
+            assert_int_equal(vg_score(&out, NULL, &view, &options), VG_ERR_DATA);
+            assert_non_null(strstr(vg_error_message(), "a probability is negative"));
+            at[0] = at[1] = 1.0f / C2;
+        }
+}
+
 static void trees_are_walked(void **state) {
     (void)state;
     node nodes[] = {{1, 2, 1, 0.5, 1}, {-1, -1, -2, -2, 0}, {3, 4, 0, -1, 0}, {-1, -1, -2, -2, 0}, {-1, -1, -2, -2, 0}};
@@ -443,6 +466,13 @@ static void trees_are_walked(void **state) {
         assert_true(out[0][i][0] == first[i] && out[1][i][0] == 0.2 && out[1][i][1] == 0.8);
         assert_true(out[0][i][1] == (first[i] == 0.1 ? 0.9 : first[i] == 0.2 ? 0.8 : 0.7));
     }
+    float again[30][2];
+    uint32_t more[2][30];
+    for (size_t i = 0; i < 30; i++)
+        memcpy(again[i], x[i % 10], sizeof again[i]);
+    vg_trees_leaves(&more[0][0], trees, 2, &again[0][0], 30, 2); /* three times eight, and six */
+    for (size_t i = 0; i < 30; i++)
+        assert_true(more[0][i] == leaves[0][i % 10] && more[1][i] == leaves[1][i % 10]);
     vg_trees_values(&some[0][0][0], trees, 2, &leaves[0][4], 10, 3, 2); /* samples 4 to 6 */
     for (size_t m = 0; m < 2; m++)
         assert_memory_equal(some[m], out[m][4], sizeof some[m]);
@@ -493,7 +523,8 @@ static void devices(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_k), cmocka_unit_test(bad_class_k),
+        cmocka_unit_test(bad_k),
+        cmocka_unit_test(bad_class_k),
         cmocka_unit_test(bad_shapes),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(bad_block),
@@ -506,6 +537,7 @@ static int suite(void) {
         cmocka_unit_test(a_second_caller_is_refused),
         cmocka_unit_test(sums_move_to_another_scorer),
         cmocka_unit_test(probabilities_are_told_from_logits),
+        cmocka_unit_test(long_rows),
         cmocka_unit_test(trees_are_walked),
         cmocka_unit_test(devices),
     };

@@ -398,11 +398,35 @@ static void summary_of_parts(void **state) {
     bench_free(&b);
 }
 
+/* Means of as many equal samples are the sample's values: sums are compensated. */
+static void summary_of_many(void **state) {
+    (void)state;
+    enum { MANY = 200000 };
+    double *data = ref_alloc(MANY * 4, sizeof *data);
+    const double k = 1;
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    options.k = &k;
+    options.k_count = 1;
+    for (int turn = 0; turn < 3; turn++) {
+        double one = 0.3 + 0.11 * turn, two = 0.21 + 0.07 * turn;
+        for (size_t i = 0; i < MANY; i++)
+            data[4 * i] = one, data[4 * i + 1] = 1 - one, data[4 * i + 2] = two, data[4 * i + 3] = 1 - two;
+        vg_predictions view = vg_predictions_f64(data, MANY, 2, 2);
+        vg_scores places = scores_new(shape_of(&view, &options));
+        vg_score_summary summary;
+        assert_int_equal(vg_score(&places, &summary, &view, &options), VG_OK);
+        assert_true(fabs(summary.mean_tu / places.tu[0] - 1) < 1e-15);
+        assert_true(fabs(summary.mean_gtu / places.gtu[0] - 1) < 1e-15);
+        scores_free(&places);
+    }
+    free(data);
+}
+
 static int suite(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads),          cmocka_unit_test(blocks),       cmocka_unit_test(strides),
         cmocka_unit_test(stride_zero),      cmocka_unit_test(narrow_types), cmocka_unit_test(alone),
-        cmocka_unit_test(summary_of_parts), cmocka_unit_test(chunks),
+        cmocka_unit_test(summary_of_parts), cmocka_unit_test(chunks),       cmocka_unit_test(summary_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
