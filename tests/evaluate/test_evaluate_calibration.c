@@ -276,6 +276,9 @@ static void test_samples_by_hand(void **state) {
     vg_evaluation *e = of_triples(0); /* no draw comes near: the least p-value that so many draws can show, and not 0 */
     assert_true(e->calibration.p_value > 0 && e->calibration.p_value < .001);
     vg_evaluation_free(e);
+    e = of_triples(48); /* no gap: every draw reaches it */
+    assert_true(e->calibration.p_value == 1);
+    vg_evaluation_free(e);
 }
 
 /* The bins of two halves, added, give what the whole gives. */

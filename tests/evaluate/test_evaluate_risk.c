@@ -69,8 +69,8 @@ static double log_capital(const double *losses, size_t n, long double risk, long
 /* Samples without loss against 60 %, then samples with a loss of 1: the capital rises far above what a double holds
  * and falls again; then the other way round. */
 static void test_large_capital(void **state) {
-    enum { N = 3000 };
-    static double losses[N];
+    enum { N = 3000, LONG = 20000 };
+    static double losses[LONG];
     (void)state;
     for (size_t j = 0; j < N; j++)
         losses[j] = j < N / 2 ? 0 : 1;
@@ -81,6 +81,11 @@ static void test_large_capital(void **state) {
         losses[j] = j < N / 4 ? 1 : 0;
     best = log_capital(losses, N, .6L, .05L);
     assert_true(fabs(vg_evaluate__betting_capital(losses, N, .6, .05) - best) < 1e-9 * (1 + best));
+    for (size_t j = 0; j < LONG; j++)
+        losses[j] = j < 600 ? 0 : 1; /* up to about e^250, and then down below e^-460 */
+    best = log_capital(losses, LONG, .6L, 1e-6L);
+    assert_true(best > 100 && best < 400);
+    assert_true(fabs(vg_evaluate__betting_capital(losses, LONG, .6, 1e-6) / best - 1) < 1e-12);
 }
 
 static void test_bounds_by_formula(void **state) {

@@ -430,22 +430,24 @@ static vg_tree as_tree(const node *nodes, size_t count, const double *value) {
 static void long_rows(void **state) {
     (void)state;
     enum { M2 = 48, C2 = 4096 };
-    static float data[M2 * C2];
+    static float single[M2 * C2];
+    static double data[M2 * C2];
     static const size_t places[] = {0, 900, 1800, 2700, 3600, C2 - 2};
     double tu;
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
     vg_scores out = {.tu = &tu};
-    vg_predictions view = vg_predictions_f32(data, 1, M2, C2);
+    vg_predictions views[] = {vg_predictions_f32(single, 1, M2, C2), vg_predictions_f64(data, 1, M2, C2)};
     for (size_t i = 0; i < (size_t)M2 * C2; i++)
-        data[i] = 1.0f / C2;
-    assert_int_equal(vg_score(&out, NULL, &view, &options), VG_OK);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        single[i] = (float)(data[i] = 1.0 / C2);
+    for (size_t i = 0; i < 2 * sizeof places / sizeof *places; i++)
         for (size_t m = 0; m < M2; m += M2 - 1) {
-            float *at = data + m * C2 + places[i];
-            at[0] = -1.0f / C2, at[1] = 3.0f / C2;
-            assert_int_equal(vg_score(&out, NULL, &view, &options), VG_ERR_DATA);
+            const vg_predictions *view = &views[i % 2];
+            size_t at = m * C2 + places[i / 2];
+            assert_int_equal(vg_score(&out, NULL, view, &options), VG_OK);
+            single[at] = (float)(data[at] = -1.0 / C2), single[at + 1] = (float)(data[at + 1] = 3.0 / C2);
+            assert_int_equal(vg_score(&out, NULL, view, &options), VG_ERR_DATA);
             assert_non_null(strstr(vg_error_message(), "a probability is negative"));
-            at[0] = at[1] = 1.0f / C2;
+            single[at] = single[at + 1] = (float)(data[at] = data[at + 1] = 1.0 / C2);
         }
 }
 
