@@ -117,9 +117,10 @@ const command command_sets = {
     .summary = "prediction sets with a promised coverage",
     .usage = "[PRED] --calibration VAL [--alpha A,...] [--score SCORE] [options]\n"
              "       vargate sets [PRED | --stdin-jsonl] --thresholds FILE [options]",
-    .details = "A set holds the classes that cannot be excluded. It misses the label of at most the share alpha of the "
-               "samples,\nwhere VAL and PRED are drawn alike. With --multilabel it misses at most the share alpha of a "
-               "sample's\nlabels on average, with --confidence. Without -o a table is printed.",
+    .details =
+        "A set holds the classes that cannot be excluded. It misses the label of at most the share alpha of the "
+        "samples,\nwhere VAL and PRED are samples of one population. With --multilabel it misses at most the share "
+        "alpha of a\nsample's labels on average, with --confidence. Without -o a table is printed.",
     .example = "vargate sets test.npz --calibration validation.npz --alpha 0.1,0.05 --score raps -o sets.csv",
     .run = run,
 };
