@@ -497,6 +497,13 @@ for (const colorScheme of ["light", "dark"]) {
     });
     const wide = await view.evaluate(() => document.documentElement.scrollWidth);
     check(`no sideways scrolling at ${width}, ${colorScheme}`, wide <= width, wide);
+    if (width > 640) {
+      const cut = await view.evaluate(() => {
+        const links = document.querySelector(".links");
+        return links.scrollWidth - links.clientWidth;
+      });
+      check(`no link of the navigation is cut at ${width}, ${colorScheme}`, cut <= 0, cut);
+    }
     check(
       `charts are drawn at ${width}, ${colorScheme}`,
       (await view.locator(".chart canvas").count()) >= 8,
@@ -515,6 +522,17 @@ for (const colorScheme of ["light", "dark"]) {
     }
     await view.context().close();
   }
+}
+for (const width of [390, 1200]) {
+  const view = await open(`${page_path}#sets`, { viewport: { width, height: 800 } });
+  const top = (id) => view.evaluate((name) => document.getElementById(name).getBoundingClientRect().top, id);
+  const below = await view.evaluate(() => document.querySelector("nav").getBoundingClientRect().height);
+  await view.waitForTimeout(1000);
+  check(`an address scrolls to its section at ${width}`, Math.abs((await top("sets")) - below) < 45, await top("sets"));
+  await view.locator('nav a[href="#cases"]').click();
+  await view.waitForTimeout(1000);
+  check(`a link scrolls to its section at ${width}`, Math.abs((await top("cases")) - below) < 45, await top("cases"));
+  await view.context().close();
 }
 check("dark is dark, by the system or the button", backs[0] !== backs[1] && backs[1] === backs[2], backs);
 

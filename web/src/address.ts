@@ -63,6 +63,19 @@ function parse(hash: string): Map<string, string> {
   return found;
 }
 
+/** Scrolls to a section and stays there while plots above it, which are drawn on the way, change their heights: until
+ * the reader does something, at most two seconds. */
+function stayAt(target: HTMLElement): void {
+  const scroll = (): void => target.scrollIntoView({ behavior: "instant" });
+  const sizes = new ResizeObserver(scroll);
+  const stop = (): void => sizes.disconnect();
+  scroll();
+  sizes.observe(document.body);
+  for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"])
+    addEventListener(kind, stop, { once: true, passive: true });
+  setTimeout(stop, 2000);
+}
+
 /** Sets the page to the state in its address, now and whenever the address is changed by hand or by a link. */
 export function followAddress(): void {
   const restore = (): void => {
@@ -73,10 +86,8 @@ export function followAddress(): void {
       if (text !== undefined) apply(text);
     }
     restoring = false;
-    const target = section && found.size ? document.getElementById(section) : null;
-    const scroll = (): void => target?.scrollIntoView({ behavior: "instant" });
-    scroll();
-    if (target) setTimeout(scroll, 200); // plots above it were drawn on the way
+    const target = section ? document.getElementById(section) : null;
+    if (target) stayAt(target);
     write();
   };
   restore();
