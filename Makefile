@@ -84,7 +84,7 @@ coverage: setup-tests
 	@cmake --preset coverage -DVG_TESTS=ON >/dev/null
 	@cmake --build build/coverage -j $(JOBS)
 	@find build/coverage -name '*.gcda' -delete
-	@sh scripts/test.sh build/coverage $(JOBS) || true
+	@ctest --test-dir build/coverage -j $(JOBS) -E '^check_' || true
 	@python3 scripts/coverage.py build/coverage --lines 95 --branches 85
 
 bench: configure

@@ -234,8 +234,29 @@ static void test_two_bins(void **state) {
     vg_evaluation_free(e);
 }
 
+/* More bins than are drawn one by one: the sum of their gaps is taken as normal. Calibrated confidences stay below, and
+ * confidences that are .2 too high far above, what is expected of them; the level is that of the normal tail. */
+static void test_many_bins(void **state) {
+    (void)state;
+    enum { SETS = 200, N = 3000, BINS = 400 };
+    static double p[N];
+    static uint8_t right[N];
+    size_t low = 0;
+    vg_random random = vg_random__start(95, 0);
+    for (size_t s = 0; s < SETS; s++) {
+        confidences(p, N, 1, &random);
+        labels_from(right, p, N, s ? 0 : .2, &random);
+        vg_evaluation *e = of_rows(p, right, N, BINS, 0);
+        assert_true(e->calibration.p_value > 0 && e->calibration.p_value < 1);
+        assert_true(s || e->calibration.p_value < 1e-9);
+        low += e->calibration.p_value < .1;
+        vg_evaluation_free(e);
+    }
+    assert_true(low > SETS * .04 && low < SETS * .17);
+}
+
 /* 60 samples of 3 labels, each present with probability .8: all three in `hits` samples, none in the others. */
-static vg_evaluation *of_triples(size_t hits) {
+static vg_evaluation *of_triples(size_t hits, size_t bins) {
     static double mean[180];
     static int64_t labels[180];
     vg_tally_options options = VG_TALLY_OPTIONS_INIT;
@@ -247,6 +268,7 @@ static vg_evaluation *of_triples(size_t hits) {
         labels[i] = i / 3 < hits;
     }
     options.task = VG_TASK_MULTILABEL;
+    options.bins = bins;
     options.bootstrap = 1;
     how.resamples = 8;
     assert_int_equal(vg_tally_new(&tally, 3, &options), VG_OK);
@@ -262,7 +284,7 @@ static void test_samples_by_hand(void **state) {
     static const size_t hits[] = {30, 42};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        vg_evaluation *e = of_triples(hits[i]);
+        vg_evaluation *e = of_triples(hits[i], 15);
         double share = (double)hits[i] / 60, gap = 180 * (.8 - share), total = 540 * share * (1 - share);
         double s = sqrt(total * 60 / 59), m = gap / s - 1, half = 1.959963984540054 * sqrt(total) / 180;
         double excess = 2 * s * (exp(-m * m / 2) / sqrt(2 * acos(-1)) - m * erfc(m / sqrt(2)) / 2),
@@ -273,11 +295,19 @@ static void test_samples_by_hand(void **state) {
         assert_true(fabs(e->calibration.p_value - erfc(gap / s / sqrt(2))) < .02);
         vg_evaluation_free(e);
     }
-    vg_evaluation *e = of_triples(0); /* no draw comes near: the least p-value that so many draws can show, and not 0 */
+    vg_evaluation *e =
+        of_triples(0, 15); /* no draw comes near: the least p-value that so many draws can show, and not 0 */
     assert_true(e->calibration.p_value > 0 && e->calibration.p_value < .001);
     vg_evaluation_free(e);
-    e = of_triples(48); /* no gap: every draw reaches it */
+    e = of_triples(48, 15); /* no gap: every draw reaches it */
     assert_true(e->calibration.p_value == 1);
+    vg_evaluation_free(e);
+    vg_finding list[VG_MAX_FINDINGS];
+    e = of_triples(30, 500); /* the covariances of so many bins are not kept: no test, and a finding that says so */
+    assert_true(isnan(e->calibration.p_value) && e->ece.value > .2);
+    assert_true(vg_evaluation_findings(list, e, NULL) > 0);
+    assert_string_equal(list[0].verdict, "unknown");
+    assert_non_null(strstr(list[0].text, "there are too many bins"));
     vg_evaluation_free(e);
 }
 
@@ -368,7 +398,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_redrawn),  cmocka_unit_test(test_level),           cmocka_unit_test(test_debiased),
         cmocka_unit_test(test_samples),  cmocka_unit_test(test_by_hand),         cmocka_unit_test(test_bins),
-        cmocka_unit_test(test_two_bins), cmocka_unit_test(test_samples_by_hand), cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_two_bins), cmocka_unit_test(test_samples_by_hand), cmocka_unit_test(test_many_bins),
+        cmocka_unit_test(test_notes),
     };
     return cmocka_run_group_tests_name("evaluate: calibration", tests, NULL, NULL);
 }

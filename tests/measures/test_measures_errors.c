@@ -429,18 +429,18 @@ static vg_tree as_tree(const node *nodes, size_t count, const double *value) {
 /* Rows so long that they are read in blocks: a negative value is found wherever it lies, though the sum is 1. */
 static void long_rows(void **state) {
     (void)state;
-    enum { M2 = 48, C2 = 4096 };
-    static float single[M2 * C2];
-    static double data[M2 * C2];
+    enum { N2 = 2, M2 = 48, C2 = 4096, ALL = N2 * M2 * C2 };
+    static float single[ALL];
+    static double data[ALL];
     static const size_t places[] = {0, 900, 1800, 2700, 3600, C2 - 2};
-    double tu;
+    double tu[N2];
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
-    vg_scores out = {.tu = &tu};
-    vg_predictions views[] = {vg_predictions_f32(single, 1, M2, C2), vg_predictions_f64(data, 1, M2, C2)};
-    for (size_t i = 0; i < (size_t)M2 * C2; i++)
+    vg_scores out = {.tu = tu};
+    vg_predictions views[] = {vg_predictions_f32(single, N2, M2, C2), vg_predictions_f64(data, N2, M2, C2)};
+    for (size_t i = 0; i < ALL; i++)
         single[i] = (float)(data[i] = 1.0 / C2);
     for (size_t i = 0; i < 2 * sizeof places / sizeof *places; i++)
-        for (size_t m = 0; m < M2; m += M2 - 1) {
+        for (size_t m = 0; m < N2 * M2; m += M2 - 1) { /* of the first sample, and of the second */
             const vg_predictions *view = &views[i % 2];
             size_t at = m * C2 + places[i / 2];
             assert_int_equal(vg_score(&out, NULL, view, &options), VG_OK);
