@@ -108,6 +108,12 @@ static vg_status calibrate(vg_sets_data **out, const sets_request *r) {
     VG_TRY(open_input(&f, path, r, &r->input, r->input.labels, options.by == VG_SETS_BY_GROUP));
     options.scoring = &f.in.options;
     vg_status status = vg_score_input__need_labels(&f.in);
+    size_t sites = vg_score_input__unit_rows(&f.in);
+    if (status == VG_OK && !f.in.layout.multilabel && sites > 1)
+        vg_job__warn(&r->own.job,
+                     "%s: the %zu sites of an image are not independent: coverage is promised in the mean over images, "
+                     "and varies more than the intervals, which count sites, say",
+                     path, sites);
     if (status == VG_OK)
         status = vg_sets__new(out, &options);
     if (status == VG_OK)

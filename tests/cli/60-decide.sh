@@ -197,6 +197,8 @@ is_json
 near "$(json coverage)" 1
 near "$(json labels 0 target_risk)" 0.2
 near "$(json labels 0 errors)" 0
+valid decide "$folder/out"
+valid policy labels.json
 run decide right.jsonl --policy labels.json --json
 near "$(json coverage)" 1
 prints '"k": 1.0'
