@@ -31,7 +31,7 @@ vg_status vg_report__split_page(vg_page_parts *out, const unsigned char *page, s
     while (at + length <= size && memcmp(page + at, marker, length) != 0)
         at++;
     if (at + length > size)
-        return vg_base__fail(VG_ERR_FORMAT, "%s lacks the place where data are inserted", file);
+        return vg_base__fail(VG_ERR_FORMAT, "%s lacks the marker at which data are inserted", file);
     *out = (vg_page_parts){(const char *)page, (const char *)page + at + length, at, size - at - length};
     return VG_OK;
 }

@@ -98,7 +98,7 @@ vg_status vg_calibrator_finding(vg_finding *out, const double *mean, const int64
     vg_kept_means kept;
     if (!out || !mean || !labels || n == 0 || c < 2)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrator_finding: expected means of samples of 2 or more classes, "
-                                              "labels, and a place for the finding");
+                                              "labels, and a finding to fill in, none NULL");
     VG_TRY(vg_kept_means__new(&kept, vg_evaluation__advice_samples(n, c), n, c));
     vg_kept_means__take(&kept, 0, n, mean, labels);
     vg_status status = vg_evaluation__advise_calibrator(out, &kept, threads);

@@ -1,5 +1,5 @@
 /* test_evaluate_set_pieces.c - prediction sets of long blocks, which are worked on in pieces, against the same samples
- * in short ones; what tuning and groups do to the thresholds; the beta law of the coverage. */
+ * in short ones; what tuning and groups do to the thresholds; the beta distribution of the coverage. */
 #include "sets_util.h"
 
 enum { N = 9000, C = 3, A = 2 };
