@@ -29,5 +29,6 @@
 #define VG_PANEL_DOUBLE 1
 #include "measures/template/panel_all.h"
 #undef VG_PANEL_DOUBLE
+#include "measures/template/panel_refine.h"
 #include "measures/template/panel_score.h"
 /* clang-format on */

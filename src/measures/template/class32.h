@@ -21,14 +21,14 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     vd total_both = {0}, total_psi = {0};
     for (; i < t->pairs;) {
         size_t stop = t->pairs - i < 32 ? t->pairs : i + 32; /* Sums in float are kept short to limit rounding. */
-        vf sum_both = vf_set(0.0f), sum_psi = vf_set(0.0f), lambda, psi;
+        vf sum_both = vf_set(0.0f), sum_psi = vf_set(0.0f), lambda, psi, phi;
         for (; i < stop; i++) {
             vf p = x[i], r = ((p - hi) - lo) * inverse, y = vf_max(p * inverse, least);
             if (i == full) { /* The second half of the last pair is padding when M is odd. */
                 y = vf_pair(y, 1.0f);
                 r = vf_pair(r, 0.0f);
             }
-            vm_bregman32(y, r, &lambda, &psi);
+            vm_bregman32(y, r, &lambda, &psi, &phi);
             sum_both += r * lambda;
             sum_psi += psi;
             if (keep)

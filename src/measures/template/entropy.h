@@ -89,7 +89,8 @@ typedef struct floor_sums {
 /* Adds member m with probability p. Ratios above 1e45 belong to classes without weight. */
 INLINE void floor_add_member(floor_sums *f, size_t m, vd p, vd scale, vd floor, bool distinct) {
     vd x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
-    vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
+    vd ratio = vd_min(vd_max(x, floor) * vd_reciprocal(used), vd_set(1e45)); /* also where the product is NaN */
+    ratio = vd_select((x == used) & (x >= floor), vd_set(1.0), ratio); /* exactly: neighbours change no result */
     if (distinct)
         f->diagonal -= x * vm_log(ratio);
     f->product *= ratio;

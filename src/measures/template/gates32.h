@@ -76,8 +76,8 @@ INLINE void member_weight32(tile *t, size_t k, size_t i, vf deviation, gate32 *g
     if (!logs)
         return;
     if (vi_any((z > 0.29f) | (z < -0.29f))) {
-        vf lambda;
-        vm_bregman32(vf_max(y, vf_set(1e-30f)), z, &lambda, &psi);
+        vf lambda, phi;
+        vm_bregman32(vf_max(y, vf_set(1e-30f)), z, &lambda, &psi, &phi);
     } else
         psi = vm_psi32(z);
     g->psi += vf_rounded(psi);

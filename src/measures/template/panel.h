@@ -30,6 +30,10 @@ typedef struct P(set) {            /* sums over classes */
     P(parts) part; /* not yet in the sums above */
 } P(set);
 
+typedef struct P(fine) { /* a gate in panel_refine.h */
+    P(acc) zbar, reverse, floors;
+} P(fine);
+
 /* Where a column's members are: member m is at + m step. */
 typedef struct P(source) {
     const char *at;
@@ -44,6 +48,7 @@ typedef struct P(panel) {
     bool across, logs, extremes, spread; /* spread: means and variances are kept */
     bool margins;                        /* something is asked for that the leading classes and their spread give */
     bool pairs, many; /* EPJS is asked for; its members are too many to take their pairs one by one */
+    bool each_pair;   /* pairs are taken one by one; the ratios of two members cancel */
     size_t direct;    /* the first columns that are read where they lie in the input; the others are in x */
     P(source) of;     /* the current column */
     vr *x, *log;
@@ -52,7 +57,13 @@ typedef struct P(panel) {
     P(acc) * mu; /* [J] */
     vr *mu_high, *mu_low, *variance, *low; /* [J] the mean as a real and the rest of it */
     vr *gamma;
+    vd *fine_gamma, *fine_z; /* panel_refine.h: [J][K] and [K][M], a vector of double for each half */
+    P(fine) * fine_sums; /* [K] */
     vr *zsum, *omega, *over;              /* Z_m's deviation; Zbar/Z_m - 1 and Zbar/Z_m */
+    vr *lambda_z;                         /* [K][M] log(Z_m / Zbar) */
+    P(acc) * floor_log;                   /* [M] of the current column: panel_terms.h */
+    vr *floor_least;                      /* [M] */
+    size_t floors_of;                     /* the column whose they are */
     double *ztotal;                       /* [K][M] across: zsum of the blocks before */
     double *kept_tu;                      /* [1 + K] TU of a lane's sets, handed to a panel that corrects it */
     const double *given_tu;               /* a correcting panel: TU to use; else NULL */
@@ -106,6 +117,7 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
     t->block = !across || fit >= t->J ? t->J : fit;
     t->pairs = job->out.epjs || job->out.gepjs;
     t->many = t->pairs && t->M > PANEL_PAIRS;
+    t->each_pair = t->pairs && !t->many && t->M > 2;
     t->logs = job->need_logs || (t->pairs && !t->many);
     t->margins = job->figures || wants_margin(&job->out);
     t->spread = t->margins || t->K || t->many || job->out.std || job->out.mean;
@@ -133,9 +145,15 @@ static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, 
                  {&t->variance, J, 1, sizeof(vr)},
                  {&t->low, J, 1, sizeof(vr)},
                  {&t->gamma, J, K, sizeof(vr)},
+                 {&t->fine_gamma, VG_PANEL_DOUBLE ? 0 : J, K, 2 * sizeof(vd)},
+                 {&t->fine_z, VG_PANEL_DOUBLE ? 0 : K, M, 2 * sizeof(vd)},
+                 {&t->fine_sums, VG_PANEL_DOUBLE ? 0 : K, 1, sizeof *t->fine_sums},
                  {&t->zsum, K, M, sizeof(vr)},
                  {&t->omega, K, M, sizeof(vr)},
                  {&t->over, K, M, sizeof(vr)},
+                 {&t->lambda_z, K, M, sizeof(vr)},
+                 {&t->floor_log, M, 1, sizeof *t->floor_log},
+                 {&t->floor_least, M, 1, sizeof(vr)},
                  {&t->ztotal, K, M, sizeof(double)},
                  {&t->kept_tu, 1 + K, 1, sizeof(double)},
                  {&t->top, M, 1, sizeof(double)},

@@ -203,7 +203,9 @@ static bool P(has_ambiguous_values)(const P(panel) * t) {
     return vri_any(bad);
 }
 
-static vg_status P(run_panel)(P(panel) * t) {
+static vg_status P(run_panel)(P(panel) * t, size_t first, size_t count) {
+    t->first = first;
+    t->count = count;
     bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->pairs || t->job->out.tu;
     bool plain = t->logs && !t->K && !t->pairs && !t->extremes && !t->job->options.logits;
     t->variance_sum = t->total = (P(acc)){{{0}}};
@@ -269,11 +271,10 @@ static vg_status P(run_panel)(P(panel) * t) {
     return VG_OK;
 }
 
-static vg_status P(score_panel)(P(panel) * t, size_t first, size_t count) {
+/* The results, from the sums. */
+static void P(write_panel)(P(panel) * t) {
     const vg_kernel_job *job = t->job;
-    t->first = first;
-    t->count = count;
-    VG_TRY(P(run_panel)(t));
+    size_t first = t->first, count = t->count;
     if (job->out.flags)
         memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
     P(write_columns)(t);
@@ -293,5 +294,4 @@ static vg_status P(score_panel)(P(panel) * t, size_t first, size_t count) {
         if (t->K)
             P(write_gated)(t, h, first + done, some);
     }
-    return VG_OK;
 }

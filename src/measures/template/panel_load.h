@@ -245,15 +245,17 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 /* All members of sample n as reals at `to`. */
 static void P(gather)(PANEL_REAL *to, const P(panel) * t, size_t n) {
     const vg_predictions *in = &t->job->in;
-    for (size_t m = 0; m < t->M; m++) {
+    bool packed = in->stride_c == 1 && in->stride_m == (ptrdiff_t)t->C; /* all members are one row */
+    size_t rows = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
+    for (size_t m = 0; m < rows; m++) {
         const char *row = P(row_at)(in, n, m);
         size_t c = 0;
-        for (; in->stride_c == 1 && c + PANEL_LANES <= t->C; c += PANEL_LANES) {
+        for (; in->stride_c == 1 && c + PANEL_LANES <= length; c += PANEL_LANES) {
             vr v = P(load)(row, in->dtype, c);
             memcpy(to + m * t->C + c, &v, sizeof v);
         }
-        for (; c < t->C; c++)
-            to[m * t->C + c] = (PANEL_REAL)vg_measures__value(in, n, m, c);
+        for (; c < length; c++)
+            to[m * t->C + c] = (PANEL_REAL)vg_measures__value(in, n, packed ? c / t->C : m, packed ? c % t->C : c);
     }
 }
 

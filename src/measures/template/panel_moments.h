@@ -73,21 +73,25 @@ static vr P(column_factor)(const P(panel) * t, size_t j) {
     return out;
 }
 
+/* Gamma at setting k of classes with these means and spreads. */
+INLINE vr P(gate_of)(const vg_kernel_job *job, size_t k, vr factor, vr mu, vr sigma) {
+    const vg_score_options *o = &job->options;
+    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE, sample = o->sigma_gate == VG_SIGMA_SAMPLE && job->m > 1;
+    double given = job->gates[k], M = (double)job->m;
+    PANEL_REAL eps = (PANEL_REAL)o->eps;
+    vr gate = (PANEL_REAL)(VG_PANEL_DOUBLE || given < 1e25 ? given : 1e25) * factor;
+    sigma *= sample ? (PANEL_REAL)sqrt(M / (M - 1)) : 1;
+    vr below = inside ? vr_max(gate, vr_set((PANEL_REAL)1e-3)) * (sigma + eps) : gate * sigma + eps;
+    vr gamma = P(gate)(mu * vr_reciprocal(vr_max(below, vr_set((PANEL_REAL)1e-37))));
+    return inside ? vr_max(gamma, vr_set(eps)) : gamma;
+}
+
 /* Gamma of column j at every k, and with it the sums for Zbar and for the members' deviations from it. */
 static void P(column_gates)(P(panel) * t, size_t j) {
-    const vg_score_options *o = &t->job->options;
-    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE, sample = o->sigma_gate == VG_SIGMA_SAMPLE && t->M > 1;
-    PANEL_REAL eps = (PANEL_REAL)o->eps;
-    PANEL_REAL scale = sample ? (PANEL_REAL)sqrt((double)t->M / (double)(t->M - 1)) : 1;
-    vr sigma = vr_sqrt(t->variance[j]) * scale, mu = t->mu_high[j], *gamma = t->gamma + j * t->K;
+    vr sigma = vr_sqrt(t->variance[j]), mu = t->mu_high[j], *gamma = t->gamma + j * t->K;
     vr factor = P(column_factor)(t, j);
     for (size_t k = 0; k < t->K; k++) {
-        double given = t->job->gates[k];
-        vr gate = (PANEL_REAL)(VG_PANEL_DOUBLE || given < 1e25 ? given : 1e25) * factor;
-        vr below = inside ? vr_max(gate, vr_set((PANEL_REAL)1e-3)) * (sigma + eps) : gate * sigma + eps;
-        gamma[k] = P(gate)(mu * vr_reciprocal(vr_max(below, vr_set((PANEL_REAL)1e-37))));
-        if (inside)
-            gamma[k] = vr_max(gamma[k], vr_set(eps));
+        gamma[k] = P(gate_of)(t->job, k, factor, mu, sigma);
         P(add_product)(&t->zbar[k], gamma[k], &t->mu[j]);
     }
     size_t M = t->M, k = 0;
@@ -240,7 +244,7 @@ static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) * t, size_t
 
 /* z = Z_m/Zbar - 1 of member m at gate k: omega and over; returns psi(z). */
 INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse, vri dead) {
-    vr z = deviation * inverse, y = 1 + z, lambda, psi;
+    vr z = deviation * inverse, y = 1 + z, lambda, psi, phi;
     vri low = (z < (PANEL_REAL)-0.5) | dead;
     if (vri_any(low)) {
         P(acc) direct = P(normaliser)(t, k, m), ratio;
@@ -259,7 +263,8 @@ INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr in
     t->omega[k * t->M + m] = -z * over;
     t->over[k * t->M + m] = over;
     t->over_low[k] = vr_min(over, t->over_low[k]);
-    P(bregman)(vr_max(y, vr_set((PANEL_REAL)1e-30)), z, &lambda, &psi);
+    P(bregman)(vr_max(y, vr_set((PANEL_REAL)1e-30)), z, &lambda, &psi, &phi);
+    t->lambda_z[k * t->M + m] = lambda;
     return psi;
 }
 

@@ -94,30 +94,27 @@ INLINE void P(add_product)(P(acc) * a, vr x, const P(acc) * y) {
         a->h[h] += P(half)(x, h) * y->h[h];
 }
 
-/* lambda = log y and psi = r - lambda of y = 1 + r; phi = r lambda - psi. */
-INLINE void P(bregman)(vr y, vr r, vr *lambda, vr *psi) {
+/* lambda = log y, psi = r - lambda and phi = y lambda - r of y = 1 + r. */
+INLINE void P(bregman)(vr y, vr r, vr *lambda, vr *psi, vr *phi) {
 #if VG_PANEL_DOUBLE
-    vd phi;
-    vm_bregman(y, r, lambda, psi, &phi);
+    vm_bregman(y, r, lambda, psi, phi);
+#elif defined(VG_TIER_IS_AVX512)
+    vm_bregman32_table(y, r, lambda, psi, phi);
 #else
-#if defined(VG_TIER_IS_AVX512)
-    vm_bregman32_table(y, r, lambda, psi);
-#else
-    vm_bregman32(y, r, lambda, psi);
-#endif
+    vm_bregman32(y, r, lambda, psi, phi);
 #endif
 }
 
 /* phi(r) = (1 + r) log(1 + r) - r, r >= -1. */
 INLINE vr P(phi)(vr r) {
-    vr lambda, psi;
+    vr lambda, psi, phi;
 #if VG_PANEL_DOUBLE
     vr y = vd_max(1.0 + r, vd_set(1e-300));
 #else
     vr y = vf_max(1.0f + r, vf_set(1e-37f));
 #endif
-    P(bregman)(y, r, &lambda, &psi);
-    return r * lambda - psi;
+    P(bregman)(y, r, &lambda, &psi, &phi);
+    return phi;
 }
 
 /* phi(r) for |r| < 2 PANEL_NEAR, by its power series: relative error 4e-7 (float) or 1e-16. */
@@ -137,15 +134,16 @@ INLINE vr P(phi_series)(vr r) {
 #endif
 }
 
-/* phi(r) with an absolute error of 1e-7 |r|, r >= -1. */
-INLINE vr P(phi_far)(vr r) {
+/* phi(y - 1), y > 0 and normal, with an absolute error of 1e-7 |y - 1|. */
+INLINE vr P(phi_far)(vr y) {
 #if !VG_PANEL_DOUBLE && defined(VG_TIER_IS_AVX512)
-    vf y = vf_max(1.0f + r, vf_set(1e-37f)), used = y - 1.0f, off = r - used; /* the rounding of y */
     vf base, f = vm_table32(y, &base);
     vf lambda = base + (f - (f * f) * vm_table32_small(f));
-    return (y * lambda - used) + lambda * off;
+    return y * lambda - (y - 1.0f);
 #else
-    return P(phi)(r);
+    vr lambda, psi, phi;
+    P(bregman)(y, y - 1, &lambda, &psi, &phi);
+    return phi;
 #endif
 }
 
@@ -155,6 +153,19 @@ INLINE vr P(gate)(vr x) {
     return vm_gate(x);
 #else
     return vm_gate32(x);
+#endif
+}
+
+/* log y = e log 2 + rest, y > 0 and normal, r = y - 1. In double e is 0. */
+INLINE void P(log_parts_of)(vr y, vr r, vr *e, vr *rest) {
+#if VG_PANEL_DOUBLE
+    *e = vr_set(0);
+    *rest = vm_log(y);
+    (void)r;
+#elif defined(VG_TIER_IS_AVX512)
+    vm_log32_parts_table(y, r, e, rest);
+#else
+    vm_log32_parts(y, r, e, rest);
 #endif
 }
 
@@ -168,10 +179,6 @@ INLINE void P(log_parts)(vr q, const P(acc) * exact, vr *e, vr *rest) {
     vf y = vf_max(q, vf_set(1e-37f)), r = y - 1.0f;
     if (vf_any_above(y, 0.7f))
         r = vf_pack(exact->h[0] - 1.0, exact->h[1] - 1.0);
-#if defined(VG_TIER_IS_AVX512)
-    vm_log32_parts_table(y, r, e, rest);
-#else
-    vm_log32_parts(y, r, e, rest);
-#endif
+    P(log_parts_of)(y, r, e, rest);
 #endif
 }

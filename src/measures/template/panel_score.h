@@ -104,8 +104,12 @@ static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, 
     for (size_t s = 0; s <= of->K; s++)
         of->kept_tu[s] = of->sets[s].tu.h[lane / VG_LANES][lane % VG_LANES];
     t.given_tu = of->kept_tu;
-    return score_panel_d(&t, unit, 1);
+    VG_TRY(run_panel_d(&t, unit, 1));
+    write_panel_d(&t);
+    return VG_OK;
 }
+
+#define PANEL_LARGE 4.0 /* nats of EU */
 
 /* Lanes of a float panel with a divergence so large that float does not hold its absolute error. The choice must not
  * depend on which results are requested, so that a result has the same bits in every request. */
@@ -114,15 +118,15 @@ static vg_status panel_large(const panel_s *t, char *workspace) {
     const set_s *own = &t->sets[0];
     vl some = {0}; /* lanes past the last unit repeat it */
     for (int h = 0; t->logs && h < 2; h++)
-        some |= ~(own->eu.h[h] < LARGE) | ~(own->reverse.h[h] < LARGE);
+        some |= ~(own->eu.h[h] < PANEL_LARGE);
     for (size_t k = 0; t->logs && k < t->K; k++)
         for (int h = 0; h < 2; h++)
-            some |= ~(t->psi_z[k].h[h] < LARGE) | ~(t->sets[1 + k].reverse.h[h] < LARGE);
+            some |= ~(t->psi_z[k].h[h] < LARGE);
     for (size_t i = 0; vl_any(some) && i < t->count; i++) {
         int h = (int)(i / VG_LANES), lane = (int)(i % VG_LANES);
-        bool large = !(t->sets[0].eu.h[h][lane] < LARGE) || !(t->sets[0].reverse.h[h][lane] < LARGE), gated = large;
+        bool large = !(t->sets[0].eu.h[h][lane] < PANEL_LARGE), gated = large;
         for (size_t k = 0; k < t->K && (job->need_gated_logs || job->out.gepjs); k++)
-            gated |= !(t->psi_z[k].h[h][lane] < LARGE) || !(t->sets[1 + k].reverse.h[h][lane] < LARGE);
+            gated |= !(t->psi_z[k].h[h][lane] < LARGE);
         if (gated)
             VG_TRY(panel_correct(t, workspace, i, large));
     }
@@ -135,14 +139,18 @@ static vg_status score_packed(const vg_kernel_job *job, void *workspace, size_t 
     if (!panel_single(job)) {
         panel_d t;
         carve_panel_d(&t, job, across, workspace, &used);
-        for (size_t u = first; u < first + count; u += units)
-            VG_TRY(score_panel_d(&t, u, first + count - u < units ? first + count - u : units));
+        for (size_t u = first; u < first + count; u += units) {
+            VG_TRY(run_panel_d(&t, u, first + count - u < units ? first + count - u : units));
+            write_panel_d(&t);
+        }
         return VG_OK;
     }
     panel_s t;
     carve_panel_s(&t, job, across, workspace, &used);
     for (size_t u = first; u < first + count; u += units) {
-        VG_TRY(score_panel_s(&t, u, first + count - u < units ? first + count - u : units));
+        VG_TRY(run_panel_s(&t, u, first + count - u < units ? first + count - u : units));
+        refine_panel(&t);
+        write_panel_s(&t);
         VG_TRY(panel_large(&t, (char *)workspace + used));
     }
     return VG_OK;

@@ -18,19 +18,23 @@ typedef struct P(column) {
 } P(column);
 
 INLINE P(column) P(column_of)(size_t j, vr mean, vr rest) {
-    return (P(column)){.j = j,
-                       .mean = mean,
-                       .rest = rest,
-                       .empty = mean < (PANEL_REAL)PANEL_NONE,
-                       .inverse = vr_reciprocal(vr_max(mean, vr_set((PANEL_REAL)PANEL_NONE)))};
+    P(column) at; /* not an initialiser, for which GCC fills the whole struct with zeros by a slow instruction */
+    at.j = j;
+    at.mean = mean;
+    at.rest = rest;
+    at.empty = mean < (PANEL_REAL)PANEL_NONE;
+    at.inverse = vr_reciprocal(vr_max(mean, vr_set((PANEL_REAL)PANEL_NONE)));
+    at.phi = at.psi = vr_set(0);
+    return at;
 }
 
-/* phi and psi; p lambda is left at `keep` unless it is NULL. `log`: log p of the first member, where the input is
- * logits, the next `step` further; else NULL. */
-INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, const vr *log, size_t step) {
+/* phi, and psi = r lambda - phi where `reverse`; p lambda is left at `keep` unless it is NULL. `log`: log p of the
+ * first member, where the input is logits, the next `step` further; else NULL. */
+INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, const vr *log, size_t step,
+                           bool reverse) {
     vr inverse = at->inverse, rest = at->rest * inverse;
-    vr least = inverse * (PANEL_REAL)TINY, lambda, psi;
-    vr both_total = vr_set(0), psi_total = vr_set(0);
+    vr least = inverse * (PANEL_REAL)TINY, lambda, psi, phi;
+    vr phi_total = vr_set(0), both_total = vr_set(0);
 #if VG_PANEL_DOUBLE
     vr log_mu = log ? vm_log(vr_max(at->mean, vr_set(PANEL_NONE))) : vr_set(0);
 #else
@@ -39,29 +43,31 @@ INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, con
 #endif
     for (size_t m = 0; m < M;) {
         size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
-        vr both = vr_set(0), sum_psi = vr_set(0);
+        vr sum_phi = vr_set(0), both = vr_set(0);
         for (; m < stop; m++) {
             vr p = P(member)(of, m), y = vr_max(p * inverse, least);
             vr r = vr_rounded((p - at->mean) * inverse - rest);
-            P(bregman)(y, r, &lambda, &psi);
+            P(bregman)(y, r, &lambda, &psi, &phi);
 #if VG_PANEL_DOUBLE
             if (log) { /* Far from mu the logit itself is more accurate, and it does not underflow. */
                 vl far = ~(vd_abs(r) < 0.25) & ~at->empty;
                 lambda = vd_select(far, log[m * step] - log_mu, lambda);
-                psi = vd_select(far, r - lambda, psi);
+                phi = vd_select(far, y * lambda - r, phi);
             }
 #endif
-            both += r * lambda;
-            sum_psi += psi;
+            sum_phi += vr_rounded(phi);
+            lambda = vr_rounded(lambda); /* the same bits whatever else it is used for */
+            if (reverse)
+                both += r * lambda;
             if (keep)
                 keep[m] = p * lambda;
         }
+        phi_total += vr_rounded(sum_phi);
         both_total += vr_rounded(both);
-        psi_total += vr_rounded(sum_psi);
     }
     const PANEL_REAL share = (PANEL_REAL)(1.0 / (double)M);
-    at->phi = (both_total - psi_total) * share;
-    at->psi = psi_total * share;
+    at->phi = phi_total * share;
+    at->psi = (both_total - phi_total) * share;
 }
 
 /* Adds a column's share of TU to the ungated set's sums; `sum`: the mean in double. */
@@ -71,86 +77,152 @@ INLINE void P(add_entropy)(P(parts) * part, const P(column) * at, const P(acc) *
     P(add_product)(&part->exponent, e, sum);
     part->rest += at->mean * rest;
 }
-/* The same for EU and its reverse. */
-INLINE void P(add_divergences)(P(parts) * part, const P(column) * at) {
-    part->eu += vr_rounded(at->mean * at->phi);
-    part->reverse += vr_rounded(at->mean * at->psi);
+/* The same for EU. */
+INLINE void P(add_divergence)(P(parts) * part, const P(column) * at) { part->eu += vr_rounded(at->mean * at->phi); }
+
+#define PANEL_FAR 4 /* a mean of psi above which float does not hold its absolute error */
+
+/* The mean of psi in double: y = 2^e (1 + f), and psi = (y - 1) - log(1 + f) - e log 2. The sum of the exponents is
+ * exact, and that of the rest is small, because the mean of y - 1 is 0. */
+static VG_NOINLINE P(acc) P(exact_psi)(const P(panel) * t, const P(column) * at) {
+    vr least = at->inverse * (PANEL_REAL)TINY;
+    P(acc) whole = {{{0}}}, psi = {{{0}}};
+    for (size_t m = 0; m < t->M;) {
+        size_t stop = t->M - m < 64 ? t->M : m + 64;
+        vr exponents = vr_set(0), sum = vr_set(0), exponent, part;
+        for (; m < stop; m++) {
+            vr y = vr_max(P(member)(t->of, m) * at->inverse, least), own = y - 1;
+            P(log_parts_of)(y, own, &exponent, &part);
+            exponents += exponent;
+            sum += own - part;
+        }
+        P(add)(&whole, exponents);
+        P(add)(&psi, sum);
+    }
+    for (int h = 0; h < PANEL_HALVES; h++)
+        psi.h[h] = (psi.h[h] - whole.h[h] * VG_LN2) * (1.0 / (double)t->M);
+    return psi;
 }
 
-/* Floors of cross terms, as floored() of entropy.h: mean_m log(max(x, floor)/x'), and mean_m x log(x'/max(x, floor))
- * into *diagonal. `set`: 0, or 1 + the gate. */
-static __attribute__((noinline)) P(acc) P(floored)(const P(panel) * t, size_t j, size_t set, P(acc) * diagonal) {
-    vd floor = vd_set(t->job->options.floor);
+/* The ungated set's divergence from the mean to the members. */
+INLINE void P(add_reverse)(P(panel) * t, const P(column) * at) {
+    vr own = at->psi;
+    vri far = (own > PANEL_FAR) & ~at->empty;
+    if (!VG_PANEL_DOUBLE && vri_any(far)) {
+        P(acc) psi = P(exact_psi)(t, at), lanes = P(widen)(P(choose)(far, vr_set(1), vr_set(0)));
+        for (int h = 0; h < PANEL_HALVES; h++)
+            t->sets[0].reverse.h[h] += lanes.h[h] * t->mu[at->j].h[h] * psi.h[h];
+        own = P(choose)(far, vr_set(0), own);
+    }
+    t->sets[0].part.reverse += vr_rounded(at->mean * own);
+}
+
+/* Floors of cross terms, as floored() of entropy.h. With x = p g over and x' = max(p, TINY) g over, log(max(x, floor) /
+ * x') is log(floor / max(p, TINY)) - log g - log over where that is positive or p is below TINY, else 0: one logarithm
+ * of a member serves every set. Here it is for the members of the current column. */
+static VG_NOINLINE void P(floor_logs)(P(panel) * t) {
+    const double log_floor = log(t->job->options.floor);
+    for (size_t m = 0; m < t->M; m++) {
+        vr own = P(member)(t->of, m), p = vr_max(own, vr_set((PANEL_REAL)TINY)), e, rest;
+        P(log_parts_of)(p, p - 1, &e, &rest);
+        for (int h = 0; h < PANEL_HALVES; h++)
+            t->floor_log[m].h[h] = log_floor - (P(half)(e, h) * VG_LN2 + P(half)(rest, h));
+        t->floor_least[m] = P(choose)(own < (PANEL_REAL)TINY, vr_set(-1000), vr_set(0));
+    }
+}
+
+/* mean_m log(max(x, floor)/x') of set s at column j, and mean_m x log(x'/max(x, floor)) into *diagonal, which counts
+ * for distinct pairs. `s`: 0, or 1 + the gate. */
+static VG_NOINLINE P(acc) P(floored)(const P(panel) * t, size_t j, size_t s, P(acc) * diagonal) {
     bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
     const double inverse = 1.0 / (double)t->M;
+    const size_t first = s ? (s - 1) * t->M : 0;
     P(acc) out;
     for (int h = 0; h < PANEL_HALVES; h++) {
-        vd gate = set ? P(half)(t->gamma[j * t->K + set - 1], h) * t->inverse_zbar[set - 1].h[h] : vd_set(1.0);
-        floor_sums f = {.product = vd_set(1.0)};
-        for (size_t m = 0; m < t->M; m++)
-            floor_add_member(&f, m, P(half)(P(member)(t->of, m), h),
-                             set ? gate * P(half)(t->over[(set - 1) * t->M + m], h) : vd_set(1.0), floor, distinct);
-        diagonal->h[h] += f.diagonal * inverse;
-        out.h[h] = (f.sum + vm_log(f.product)) * inverse;
+        vd gate = s ? P(half)(t->gamma[j * t->K + s - 1], h) * t->inverse_zbar[s - 1].h[h] : vd_set(1.0);
+        vd log_gate = s ? vm_log(vd_max(gate, vd_set(1e-45))) : vd_set(0.0), sum = {0}, own = {0};
+        for (size_t m = 0; m < t->M; m++) {
+            vd term = t->floor_log[m].h[h] - log_gate;
+            if (s)
+                term += P(half)(t->lambda_z[first + m], h);
+            term = vd_max(term, P(half)(t->floor_least[m], h));
+            sum += term;
+            if (distinct)
+                own -= P(half)(P(member)(t->of, m), h) * gate * term *
+                       (s ? P(half)(t->over[first + m], h) : vd_set(1.0));
+        }
+        out.h[h] = sum * inverse;
+        diagonal->h[h] += own * inverse;
     }
     return out;
 }
 
-/* Subtracts the floors of set s at column j; `mean`: the set's mean there. */
-static __attribute__((noinline)) void P(take_floors)(P(panel) * t, size_t j, size_t s, const P(acc) * mean) {
+/* Subtracts the floors of set s at column j, the current one; `mean`: the set's mean there. */
+static VG_NOINLINE void P(take_floors)(P(panel) * t, size_t j, size_t s, const P(acc) * mean) {
+    if (t->floors_of != j)
+        P(floor_logs)(t);
+    t->floors_of = j;
     P(acc) floors = P(floored)(t, j, s, &t->sets[s].diagonal);
     for (int h = 0; h < PANEL_HALVES; h++)
         t->sets[s].floors.h[h] += mean->h[h] * floors.h[h];
 }
 
-/* The sum over pairs of phi(h_i + h_j), from half the members' ratios. Lanes in which every ratio is small take the
- * power series, whose relative error is 4e-7; the others take phi from the logarithm, whose error is then small beside
- * the sum. Each lane decides for itself, so that a sample's value does not depend on its neighbours. */
-INLINE vr P(pair_sum_of)(const vr *h, size_t M, bool near) {
+/* The sum over pairs of phi((r_i + r_j) / 2). Lanes in which every ratio is small take the power series of half the
+ * members' ratios, whose relative error is 4e-7; the others take phi from the logarithm of half the sum of 1 + r, which
+ * is accurate also where members are next to 0, and whose error is small beside the sum. Each lane decides for itself,
+ * so that a sample's value does not depend on its neighbours. */
+INLINE vr P(pair_sum_of)(const vr *half, size_t M, bool near) {
     vr sum = vr_set(0);
     for (size_t i = 1; i < M; i++)
         for (size_t k = 0; k < i; k++)
-            sum += vr_rounded(near ? P(phi_series)(h[i] + h[k]) : P(phi_far)(h[i] + h[k]));
+            sum += vr_rounded(near ? P(phi_series)(half[i] + half[k]) : P(phi_far)(half[i] + half[k]));
     return sum;
 }
-static vr P(pair_sum)(const vr *h, size_t M) {
-    vr most = vr_set(0);
-    for (size_t m = 0; m < M; m++)
-        most = vr_max(most, vr_max(h[m], -h[m]));
-    vri small = most < (PANEL_REAL)PANEL_NEAR;
-    if (M <= 2) /* the two ratios cancel */
-        return vr_set(0);
+/* Half the members' ratios, r/2 and (1 + r)/2, and the largest of the first. */
+typedef struct P(halves) {
+    vr r[PANEL_PAIRS], y[PANEL_PAIRS], most;
+} P(halves);
+
+INLINE void P(add_half)(P(halves) * of, size_t m, vr r, vr y) {
+    of->r[m] = r;
+    of->y[m] = vr_max(y, vr_set((PANEL_REAL)1e-37));
+    of->most = vr_max(of->most, vr_max(r, -r));
+}
+
+INLINE vr P(pair_sum)(const P(halves) * of, size_t M) {
+    vri small = of->most < (PANEL_REAL)PANEL_NEAR;
     if (!vri_any(small))
-        return P(pair_sum_of)(h, M, false);
+        return P(pair_sum_of)(of->y, M, false);
     if (!vri_any(~small))
-        return P(pair_sum_of)(h, M, true);
-    return P(choose)(small, P(pair_sum_of)(h, M, true), P(pair_sum_of)(h, M, false));
+        return P(pair_sum_of)(of->r, M, true);
+    return P(choose)(small, P(pair_sum_of)(of->r, M, true), P(pair_sum_of)(of->y, M, false));
 }
 
-/* r_m of the column's members: x_m = mu (1 + r_m). */
-INLINE void P(ratios)(vr *r, const P(panel) * t, const P(column) * at) {
-    vr rest = at->rest * at->inverse;
-    for (size_t m = 0; m < t->M; m++)
-        r[m] = vr_rounded((P(member)(t->of, m) - at->mean) * at->inverse - rest);
-}
-
+/* Also leaves r_m of the column's members at `r`: x_m = mu (1 + r_m). */
 static void P(ungated_pairs)(P(panel) * t, const P(column) * at, vr *r) {
-    vr half[PANEL_PAIRS];
-    P(ratios)(r, t, at);
-    for (size_t m = 0; m < t->M; m++)
-        half[m] = (PANEL_REAL)0.5 * r[m];
+    vr rest = at->rest * at->inverse, scale = (PANEL_REAL)0.5 * at->inverse;
+    P(halves) of;
+    of.most = vr_set(0);
+    for (size_t m = 0; m < t->M; m++) {
+        vr p = P(member)(t->of, m);
+        r[m] = vr_rounded((p - at->mean) * at->inverse - rest);
+        P(add_half)(&of, m, (PANEL_REAL)0.5 * r[m], p * scale);
+    }
     if (t->job->out.epjs)
         t->sets[0].part.pairs +=
-            P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(half, t->M)));
+            P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(&of, t->M)));
 }
 
 /* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone. */
-static void P(gated_pairs)(P(panel) * t, const vr *r, size_t k, vr u, vr q) {
-    vr own[PANEL_PAIRS], over = (PANEL_REAL)0.5 * vr_reciprocal(1 + u);
-    const vr *omega = t->omega + k * t->M;
+static void P(gated_pairs)(P(panel) * t, const P(column) * at, const vr *r, size_t k, vr u, vr q) {
+    const vr *omega = t->omega + k * t->M, *over = t->over + k * t->M;
+    vr half = (PANEL_REAL)0.5 * vr_reciprocal(1 + u), scale = half * at->inverse;
+    P(halves) of;
+    of.most = vr_set(0);
     for (size_t m = 0; m < t->M; m++)
-        own[m] = ((r[m] - u) + (omega[m] + omega[m] * r[m])) * over;
-    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(own, t->M));
+        P(add_half)(&of, m, ((r[m] - u) + (omega[m] + omega[m] * r[m])) * half,
+                    P(member)(t->of, m) * over[m] * scale);
+    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(&of, t->M));
 }
 
 /* U and T of the current column at gate k, over M. */
@@ -201,8 +273,8 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
     if (t->job->need_gated_reverse && t->extremes && !t->job->options.logits &&
         vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty))
         P(take_floors)(t, j, 1 + k, &mean);
-    if (t->job->out.gepjs && !t->many)
-        P(gated_pairs)(t, r, k, u, q);
+    if (t->job->out.gepjs && t->each_pair)
+        P(gated_pairs)(t, at, r, k, u, q);
 }
 
 INLINE void P(column_gated)(P(panel) * t, const P(column) * at, const vr *r, bool logs) {
@@ -225,21 +297,24 @@ static void P(column_terms)(P(panel) * t, size_t j) {
     vr r[PANEL_PAIRS];
     P(column) at = P(column_of)(j, t->mu_high[j], t->mu_low[j]);
     t->of = P(column_source)(t, j);
+    t->floors_of = t->J; /* none */
     P(add_entropy)(&t->sets[0].part, &at, &t->mu[j]);
     bool keep = t->K && (job->need_gated_logs || (job->out.gepjs && !t->many));
     if (t->logs) {
         const vr *log = t->log + (j - t->from);
         if (VG_PANEL_DOUBLE && job->options.logits)
-            keep ? P(column_logs)(t->of, t->M, &at, t->dev, log, t->block)
-                 : P(column_logs)(t->of, t->M, &at, NULL, log, t->block);
+            keep ? P(column_logs)(t->of, t->M, &at, t->dev, log, t->block, true)
+                 : P(column_logs)(t->of, t->M, &at, NULL, log, t->block, true);
         else
-            keep ? P(column_logs)(t->of, t->M, &at, t->dev, NULL, 0) : P(column_logs)(t->of, t->M, &at, NULL, NULL, 0);
-        P(add_divergences)(&t->sets[0].part, &at);
+            keep ? P(column_logs)(t->of, t->M, &at, t->dev, NULL, 0, true)
+                 : P(column_logs)(t->of, t->M, &at, NULL, NULL, 0, true);
+        P(add_divergence)(&t->sets[0].part, &at);
+        P(add_reverse)(t, &at);
         if (job->need_reverse && !job->options.logits &&
             vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
             P(take_floors)(t, j, 0, &t->mu[j]);
     }
-    if (t->pairs && !t->many)
+    if (t->each_pair)
         P(ungated_pairs)(t, &at, r);
     if (t->K)
         keep ? P(column_gated)(t, &at, r, true) : P(column_gated)(t, &at, r, false);
@@ -298,8 +373,8 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
         }
         P(column) at = P(column_of)(j, o.mean, o.rest);
         P(add_entropy)(&part, &at, &o.sum);
-        P(column_logs)(of, M, &at, NULL, NULL, 0);
-        P(add_divergences)(&part, &at);
+        P(column_logs)(of, M, &at, NULL, NULL, 0, false);
+        P(add_divergence)(&part, &at);
         if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
             P(fold_parts)(&t->sets[0], &part, true);
     }

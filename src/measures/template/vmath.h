@@ -61,8 +61,8 @@ INLINE vf vm_psi32(vf f) {
     vf c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
     return f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
 }
-/* lambda and psi of vm_bregman for floats, relative error about 2e-7; phi = r lambda - psi. */
-INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
+/* vm_bregman for floats, relative error about 2e-7. */
+INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi, vf *phi) {
     vi bits = (vi)y - 0x3f3504f3, exponent = bits >> 23;
     vf e = __builtin_convertvector(exponent, vf);
     vfm near = vi_zero(exponent);
@@ -71,6 +71,7 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
     vf l = e * (float)VG_LN2 + (f - small);
     *lambda = l;
     *psi = vf_choose(near, small, r - l);
+    *phi = vf_choose(near, r, y) * l - vf_choose(near, small, y - 1.0f);
 }
 
 #if defined(VG_TIER_IS_AVX512)
@@ -109,15 +110,15 @@ INLINE vf vm_log32(vf y) {
     return base + (f - (f * f) * q);
 }
 
-/* vm_bregman32 with the table: next to 1, where base is 0, f is r. Elsewhere psi is
- * that of y's own ratio y - 1, so that an error of y enters phi = r lambda - psi squared. */
-INLINE void vm_bregman32_table(vf y, vf r, vf *lambda, vf *psi) {
+/* vm_bregman32 with the table: next to 1, where base is 0, f is r. Elsewhere psi is that of y's own ratio y - 1. */
+INLINE void vm_bregman32_table(vf y, vf r, vf *lambda, vf *psi, vf *phi) {
     vf base, f = vm_table32(y, &base);
     __mmask16 near = _mm512_cmp_ps_mask((__m512)base, _mm512_setzero_ps(), _CMP_EQ_OQ);
     f = vf_choose(near, r, f);
-    vf small = vf_rounded((f * f) * vm_table32_small(f)), l = base + (f - small);
+    vf small = vf_rounded((f * f) * vm_table32_small(f)), l = base + (f - small), own = y - 1.0f;
     *lambda = l;
-    *psi = vf_choose(near, small, (y - 1.0f) - l);
+    *psi = vf_choose(near, small, own - l);
+    *phi = vf_choose(near, r, y) * l - vf_choose(near, small, own);
 }
 #endif
 
@@ -145,13 +146,13 @@ INLINE void vm_log32_parts_table(vf y, vf r, vf *e, vf *rest) {
 /* phi(r) = (1 + r) log(1 + r) - r of floats, r > -1. Where all r are small, the logarithm needs no exponent, and fewer
  * operations give the same value. */
 INLINE vf vm_phi32(vf r) {
-    vf lambda, psi;
-    if (vi_any((r > 0.29f) | (r < -0.29f)))
-        vm_bregman32(vf_max(1.0f + r, vf_set(1e-37f)), r, &lambda, &psi);
-    else {
-        psi = vf_rounded(vm_psi32(r));
-        lambda = r - psi;
+    vf lambda, psi, phi;
+    if (vi_any((r > 0.29f) | (r < -0.29f))) {
+        vm_bregman32(vf_max(1.0f + r, vf_set(1e-37f)), r, &lambda, &psi, &phi);
+        return phi;
     }
+    psi = vf_rounded(vm_psi32(r));
+    lambda = r - psi;
     return r * lambda - psi;
 }
 
