@@ -10,8 +10,9 @@
  *
  * x and log are [M][block]; arrays over columns have J entries; gamma is [J][K]; z, omega and over are [K][M]. */
 
-#define PANEL_PAIRS 10    /* the most members whose pairs are taken one by one */
-#define PANEL_FEW 6       /* the same where lanes are samples: above, tiles are faster where members lie far apart */
+#define PANEL_PAIRS FEW_MEMBERS /* the most members whose pairs are taken one by one */
+/* The most members of a panel whose lanes are samples. Above, tiles take up to 10 % less for everything. */
+#define PANEL_FEW 10
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
@@ -73,7 +74,7 @@ typedef struct P(panel) {
     P(set) * sets;                        /* [1 + K] */
     vd *results;                          /* [SET_RESULTS][K] */
     vr *shift;                            /* [K] U of the current column, where `many` */
-    tile integral;                        /* of one class, where `many` */
+    tile integral[PANEL_HALVES];          /* of one class, where `many`; across: the first serves both halves */
     PANEL_REAL *row;                      /* [lanes][M][C] samples as reals, where they are not so in memory */
     P(acc) variance_sum, total;
     vr variance_part; /* of the latest columns */

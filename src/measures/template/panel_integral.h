@@ -1,6 +1,6 @@
-/* panel_integral.h - EPJS of many members of a panel across classes: a column is a tile of one class (workspace.h)
- * whose lanes are the column's classes, and js_class.h chooses the form that suits each lane. The members' weights
- * 1/Z_m are the same in every lane, because all lanes belong to one sample. */
+/* panel_integral.h - EPJS of many members: half a column is a tile of one class (workspace.h), and js_class.h chooses
+ * the form that suits each lane. Across classes the members' weights 1/Z_m are the same in every lane, because all
+ * lanes belong to one sample; else each half has its own. */
 
 /* Whether the float forms of the integral are accurate enough. */
 INLINE bool P(integral_single)(const P(panel) * t) { return !VG_PANEL_DOUBLE || t->job->single_precision; }
@@ -14,26 +14,31 @@ static bool P(carve_integral)(P(panel) * t, void *base, size_t *used) {
     if (VG_PANEL_DOUBLE)
         one.single_precision = false;
     one.options.logits = 0;
-    bool ok = carve(&t->integral, &one, base ? (char *)base + *used : NULL, &bytes);
-    t->integral.job = t->job;
-    return ok && vg_base__add(used, *used, bytes);
+    for (int h = 0; h < (t->across ? 1 : PANEL_HALVES); h++) {
+        if (!carve(&t->integral[h], &one, base ? (char *)base + *used : NULL, &bytes) ||
+            !vg_base__add(used, *used, bytes))
+            return false;
+        t->integral[h].job = t->job;
+    }
+    return true;
 }
 
-/* The members' weights at every gate, once per sample. */
-static VG_NOINLINE void P(integral_weights)(P(panel) * t) {
-    tile *of = &t->integral;
+/* The members' weights at every gate, once a panel, in the lanes of half h. */
+static void P(half_weights)(P(panel) * t, int h) {
+    tile *of = &t->integral[h];
     size_t M = t->M;
     for (size_t k = 0; k < t->K; k++) {
-        vd inverse = t->inverse_zbar[k].h[0], low = vd_set(1e300), high = vd_set(0.0);
+        vd inverse = t->inverse_zbar[k].h[h], low = vd_set(1e300), high = vd_set(0.0);
         for (size_t m = 0; m < M; m++) {
-            vd over = P(half)(t->over[k * M + m], 0);
+            vd over = P(half)(t->over[k * M + m], h);
             low = vd_min(over, low);
             high = vd_max(over, high);
 #if VG_PANEL_DOUBLE
             of->weight[k * M + m] = inverse * over;
 #else
-            ((vh *)(of->over32 + k * of->pairs))[m] = vf_low(t->over[k * M + m]);
-            ((vh *)(of->omega32 + k * of->pairs))[m] = vf_low(t->omega[k * M + m]);
+            vf own = t->over[k * M + m], omega = t->omega[k * M + m];
+            ((vh *)(of->over32 + k * of->pairs))[m] = h ? vf_high(own) : vf_low(own);
+            ((vh *)(of->omega32 + k * of->pairs))[m] = h ? vf_high(omega) : vf_low(omega);
 #endif
         }
 #if !VG_PANEL_DOUBLE
@@ -49,10 +54,13 @@ static VG_NOINLINE void P(integral_weights)(P(panel) * t) {
     if (P(integral_single)(t))
         js_prepare(of);
 }
+static VG_NOINLINE void P(integral_weights)(P(panel) * t) {
+    for (int h = 0; h < (t->across ? 1 : PANEL_HALVES); h++)
+        P(half_weights)(t, h);
+}
 
 /* Half h of column j as the tile's class. */
-INLINE void P(integral_load)(P(panel) * t, size_t j, int h) {
-    tile *of = &t->integral;
+INLINE void P(integral_load)(P(panel) * t, tile *of, size_t j, int h) {
     size_t M = t->M;
     vr first = P(member)(t->of, 0);
 #if VG_PANEL_DOUBLE
@@ -90,17 +98,15 @@ INLINE void P(integral_load)(P(panel) * t, size_t j, int h) {
 
 /* Adds column j to the sums of every set; U of its gates is in t->shift. */
 static VG_NOINLINE void P(column_integral)(P(panel) * t, size_t j) {
-    tile *of = &t->integral;
     bool single = P(integral_single)(t);
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++) {
-        P(integral_load)(t, j, h);
+        tile *of = &t->integral[t->across ? 0 : h];
+        P(integral_load)(t, of, j, h);
         js_reset(of);
         if (single)
             js32_load(of, 0, true);
         js_class(of, 0, single);
-        if (single && t->M <= JS32_FEW)
-            js_finish(of);
         for (size_t s = 0; s <= t->K; s++)
             t->sets[s].pairs.h[h] += of->js[s];
     }
