@@ -1,8 +1,8 @@
 /* api_walk.c - faults at every call, over the C API: each case (api_walk.h) is called with the n-th allocation, open,
  * read, write and so on failing, for every n. The call then fails with a status and one line of message, or gives the
- * figures that it gives without a fault; in both cases all memory is freed. With "alloc+" every allocation from the n-th
- * on fails, except in calls of oneDNN, which then leaks or ends the process. Runs with fault_preload.c preloaded, in a
- * folder with the inputs.
+ * figures that it gives without a fault; in both cases all memory is freed. With "alloc+" every allocation from the
+ * n-th on fails, except in calls of oneDNN, which then leaks or ends the process. Runs with fault_preload.c preloaded,
+ * in a folder with the inputs.
  *
  *   api_walk [STRIDE]     every STRIDE-th n of a case, from a start that $SEED gives; default 1 */
 #ifndef _GNU_SOURCE

@@ -2,7 +2,7 @@
 # Faults at every call over the C API: api_walk.c calls the public functions, each with the n-th allocation, open, read,
 # write and so on failing. Every public function has a call there.
 #
-#   VARGATE_LONG_TESTS=1   every n, of the calls that train every 50th or 500th; otherwise every STRIDE-th (29)
+#   VARGATE_LONG_TESTS=1   every n, of the calls that train every 50th or 500th; otherwise every STRIDE-th (41)
 #   SEED, CASE             where the stride begins (the day); only this case
 set -u
 vargate=${1:-${VARGATE:-}}
@@ -13,7 +13,7 @@ case $vargate in /*) ;; *) vargate=$(pwd)/$vargate ;; esac
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 . tests/faults/commands
-failed=0 stride=${STRIDE:-29}
+failed=0 stride=${STRIDE:-41}
 [ "${VARGATE_LONG_TESTS:-}" = 1 ] && stride=1
 
 # vg_train is called by vg_train_recipe with the data that it needs; vg_error_message by api_walk.c.
