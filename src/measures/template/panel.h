@@ -48,18 +48,20 @@ typedef struct P(panel) {
     size_t block, from;                  /* columns held, and the first of them */
     bool across, logs, extremes, spread; /* spread: means and variances are kept */
     bool margins;                        /* something is asked for that the leading classes and their spread give */
-    bool pairs, many; /* EPJS is asked for; its members are too many to take their pairs one by one */
-    bool each_pair;   /* pairs are taken one by one; the ratios of two members cancel */
-    size_t direct;    /* the first columns that are read where they lie in the input; the others are in x */
-    P(source) of;     /* the current column */
+    bool pairs, many;  /* EPJS is asked for; its members are too many to take their pairs one by one */
+    bool each_pair;    /* pairs are taken one by one; the ratios of two members cancel */
+    size_t direct;     /* the first columns that are read where they lie in the input; the others are in x */
+    P(source) of;      /* the current column */
+    const char *ahead; /* lanes are samples: the next panel, or NULL; ahead_share bytes are prefetched per column */
+    size_t ahead_share;
     vr *x, *log;
     vr *dev;     /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
     vr *rows;    /* [M] sums of rows */
     P(acc) * mu; /* [J] */
     vr *mu_high, *mu_low, *variance, *low; /* [J] the mean as a real and the rest of it */
     vr *gamma;
-    vd *fine_gamma, *fine_z; /* panel_refine.h: [J][K] and [K][M], a vector of double for each half */
-    P(fine) * fine_sums; /* [K] */
+    vd *fine_gamma, *fine_z;              /* panel_refine.h: [J][K] and [K][M], a vector of double for each half */
+    P(fine) * fine_sums;                  /* [K] */
     vr *zsum, *omega, *over;              /* Z_m's deviation; Zbar/Z_m - 1 and Zbar/Z_m */
     vr *lambda_z;                         /* [K][M] log(Z_m / Zbar) */
     P(acc) * floor_log;                   /* [M] of the current column: panel_terms.h */

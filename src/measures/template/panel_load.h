@@ -282,18 +282,14 @@ static VG_NOINLINE void P(load_samples)(P(panel) * t) {
     bool packed = !direct || in->stride_m == (ptrdiff_t)t->C;
     size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
     t->from = 0;
+    t->ahead = NULL;
     if (in->stride_n == 1 && in->stride_c != 1 && t->count == PANEL_LANES) {
         P(load_sites)(t);
         return;
     }
-    if (direct && packed && t->first + 2 * PANEL_LANES <= in->n) { /* the next panel's samples */
-        bool whole = in->stride_n == (ptrdiff_t)length;            /* side by side */
-        size_t runs = whole ? 1 : PANEL_LANES, bytes = length * sizeof(PANEL_REAL) * (whole ? PANEL_LANES : 1);
-        for (size_t run = 0; run < runs; run++) {
-            const char *next = P(row_at)(in, t->first + PANEL_LANES + run, 0);
-            for (size_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(next + at, 0, 3);
-        }
+    if (direct && packed && in->stride_n == (ptrdiff_t)length && t->first + 2 * PANEL_LANES <= in->n) {
+        t->ahead = P(row_at)(in, t->first + PANEL_LANES, 0);
+        t->ahead_share = (length * sizeof(vr) / t->J + 63) & ~(size_t)63;
     }
     for (size_t lane = 0; !direct && lane < t->count; lane++)
         P(gather)(t->row + lane * t->M * t->C, t, t->first + lane);

@@ -30,8 +30,7 @@ INLINE P(column) P(column_of)(size_t j, vr mean, vr rest) {
 
 /* phi, and psi = r lambda - phi where `reverse`; p lambda is left at `keep` unless it is NULL. `log`: log p of the
  * first member, where the input is logits, the next `step` further; else NULL. */
-INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, const vr *log, size_t step,
-                           bool reverse) {
+INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, const vr *log, size_t step, bool reverse) {
     vr inverse = at->inverse, rest = at->rest * inverse;
     vr least = inverse * (PANEL_REAL)TINY, lambda, psi, phi;
     vr phi_total = vr_set(0), both_total = vr_set(0);
@@ -148,8 +147,8 @@ static VG_NOINLINE P(acc) P(floored)(const P(panel) * t, size_t j, size_t s, P(a
             term = vd_max(term, P(half)(t->floor_least[m], h));
             sum += term;
             if (distinct)
-                own -= P(half)(P(member)(t->of, m), h) * gate * term *
-                       (s ? P(half)(t->over[first + m], h) : vd_set(1.0));
+                own -=
+                    P(half)(P(member)(t->of, m), h) * gate * term * (s ? P(half)(t->over[first + m], h) : vd_set(1.0));
         }
         out.h[h] = sum * inverse;
         diagonal->h[h] += own * inverse;
@@ -220,8 +219,7 @@ static void P(gated_pairs)(P(panel) * t, const P(column) * at, const vr *r, size
     P(halves) of;
     of.most = vr_set(0);
     for (size_t m = 0; m < t->M; m++)
-        P(add_half)(&of, m, ((r[m] - u) + (omega[m] + omega[m] * r[m])) * half,
-                    P(member)(t->of, m) * over[m] * scale);
+        P(add_half)(&of, m, ((r[m] - u) + (omega[m] + omega[m] * r[m])) * half, P(member)(t->of, m) * over[m] * scale);
     t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(&of, t->M));
 }
 
@@ -353,6 +351,12 @@ INLINE void P(prefetch_column)(const P(panel) * t, const char *at) {
         __builtin_prefetch(at, 0, 3);
 }
 
+/* Prefetches column j's share of the next panel of samples. All of it at once would wait for memory. */
+INLINE void P(prefetch_share)(const P(panel) * t, size_t j) {
+    for (size_t at = 0; t->ahead && at < t->ahead_share; at += 64)
+        __builtin_prefetch(t->ahead + j * t->ahead_share + at, 0, 2);
+}
+
 /* Both passes over the columns of a block at once, for TU, AU and EU without gates: a column is in the first-level
  * cache for the second. The same arithmetic in the same order as block_moments and block_terms. */
 INLINE void P(block_plain)(P(panel) * t, bool spread) {
@@ -366,6 +370,7 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
             of = P(column_source)(t, j);
         if (next)
             P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
+        P(prefetch_share)(t, j);
         P(moments) o = P(column_mean)(of, M, inverse, false);
         if (spread) {
             t->of = of;
@@ -389,6 +394,7 @@ static void P(block_terms)(P(panel) * t) {
     for (size_t j = t->from; j < end; j++) {
         if (next)
             P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
+        P(prefetch_share)(t, j);
         P(column_terms)(t, j);
         for (size_t s = 0; (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) && s <= t->K; s++)
             P(fold_parts)(&t->sets[s], &t->sets[s].part, t->logs);
