@@ -7,7 +7,7 @@ import vargate
 p = np.full((2, 3, 4), 0.25)
 vargate.score(p, preset="papr")  # wrong
 vargate.score(p, axes=3)  # wrong
-vargate.score(p, k="12")  # wrong
+vargate.score(p, k=1j)  # wrong
 vargate.evaluate(p, [0, 1], normalize=True)  # wrong
 vargate.ood(p, p, pears="all")  # wrong
 vargate.select_k(p, target_coverage=0.5, sigma="both")  # wrong
