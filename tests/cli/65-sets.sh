@@ -145,6 +145,8 @@ run sets $example --calibration $example --lambda 0.1
 fails_with 2 "raps and saps"
 run sets $example --calibration $example --score snr --gated 1
 fails_with 2 "--gated"
+run sets $example --calibration $example --class-k 1,2,3,4,5,6,7,8,9,10
+fails_with 2 "--class-k multiplies the k of --gated, which was not given"
 run sets $example --calibration $example --by colour
 fails_with 2 "--by: 'colour'"
 run sets $example --calibration $example --p-values

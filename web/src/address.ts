@@ -20,7 +20,7 @@ export function inAddress(name: string, read: () => string | null, apply: (text:
   parts.push({ name, read, apply });
 }
 
-/** The part of the address behind the file's name. */
+/** The part of the address after the file's name. */
 export function addressHash(): string {
   const state = parts.flatMap(({ name, read }) => {
     const text = read();

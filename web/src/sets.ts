@@ -81,8 +81,9 @@ export function sets(): HTMLElement | null {
     (multilabel
       ? "A set holds the labels that cannot be excluded: with 95 % confidence it misses at most the share alpha of a " +
         "sample's labels. "
-      : "A set holds the classes that cannot be excluded: on cases drawn alike it holds the truth with probability " +
-        "1 \u2212 alpha or more. A set of one class is an answer, a longer one a short list for a person. ") +
+      : "A set holds the classes that cannot be excluded: on samples of the same population it holds the truth with " +
+        "probability 1 \u2212 alpha or more. A set of one class is an answer, a longer one a short list " +
+        "for a person. ") +
       `Calibrated on ${count(first.calibrated)} samples (${meta.sets_from ?? ""}), counted on ${count(first.n)}; ` +
       "intervals of 95 %. vargate sets writes them.",
     ...documents.map(table),
