@@ -137,7 +137,8 @@ vg_status vg_report_sets__files(char **out, const char *path, const char *calibr
     size_t count = multilabel ? 1 : SCORES;
     vg_status status = VG_OK;
     *out = NULL;
-    input.labels = NULL; /* those of the page; the files hold their own */
+    input.labels = NULL;  /* those of the page; the files hold their own */
+    input.class_k = NULL; /* belongs to gates, and the sets of the page have none */
     own.calibration = calibration;
     own.job = *job;
     for (size_t s = 0; s < count && status == VG_OK; s++) {
