@@ -262,7 +262,7 @@ static vg_status check(const sets_request *r, const char *path) {
         return vg_base__fail(VG_ERR_ARGUMENT, "--thresholds has its own temperature and k, or none: no %s goes with it",
                              r->input.temperature ? "--calibration-map" : "--class-k");
     if (r->input.class_k && isnan(r->sets.gate))
-        return vg_base__fail(VG_ERR_ARGUMENT, "--class-k multiplies the k of --gated, which was not given");
+        return vg_base__fail(VG_ERR_ARGUMENT, "--class-k multiplies the k of a gate: sets need --gated K for it");
     if (!path && own->output)
         return vg_base__fail(VG_ERR_ARGUMENT, "-o needs predictions to make sets for");
     if (own->save)

@@ -146,7 +146,7 @@ fails_with 2 "raps and saps"
 run sets $example --calibration $example --score snr --gated 1
 fails_with 2 "--gated"
 run sets $example --calibration $example --class-k 1,2,3,4,5,6,7,8,9,10
-fails_with 2 "--class-k multiplies the k of --gated, which was not given"
+fails_with 2 "--class-k multiplies the k of a gate: sets need --gated K for it"
 run report $example --calibration copy.npz --class-k 1,2,3,4,5,6,7,8,9,10 -o class-k-report
 exits 0
 run sets $example --calibration $example --by colour
