@@ -1,9 +1,10 @@
-"""run.py PROGRAMS SECONDS JOBS OUTDIR [WANTED]: shares JOBS processes over the fuzz targets, the programs fuzz_NAME of
-the folder PROGRAMS.
+"""run.py PROGRAMS SECONDS JOBS OUTDIR [WANTED [MUST]]: shares JOBS processes over the fuzz targets, the programs
+fuzz_NAME of the folder PROGRAMS.
 
 Each process fuzzes one target for a turn, then takes the target that needs it most: those that must reach WANTED
-executions (5.2e7) first, such that they arrive together; one process serves the others. OUTDIR gets table.tsv, each
-minute; crashes.tar and corpus.tar.xz at the end and every five minutes."""
+executions (5.2e7) first, such that they arrive together; one process serves the others. MUST names those that must,
+with commas; without it they are the six formats that users exchange. OUTDIR gets table.tsv every 20 seconds;
+crashes.tar and corpus.tar.xz at the end and every five minutes."""
 
 from __future__ import annotations
 
@@ -227,6 +228,8 @@ if len(sys.argv) < 5:
 PROGRAMS, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[4])
 SECONDS, JOBS = float(sys.argv[2]), int(sys.argv[3])
 WANTED = float(sys.argv[5]) if len(sys.argv) > 5 else 5.2e7
+if len(sys.argv) > 6:
+    MUST = sys.argv[6].split(",")
 for folder in ("corpus", "crashes", "logs"):
     os.makedirs(os.path.join(OUT, folder), exist_ok=True)
 SHM = f"/dev/shm/vargate-fuzz-{os.getpid()}" if os.access("/dev/shm", os.W_OK) else OUT + "/tmp"
