@@ -1,0 +1,516 @@
+/* test_measures_parts.c - the plain parts around the kernels one by one: 16-bit numbers, which members agree, the
+ * measures by their definitions, descents of trees against a loop, and verdicts at their thresholds, word by word. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "measures/disagreement.h"
+#include "measures/kernel.h"
+#include "measures/measure_table.h"
+#include "measures/scorer.h"
+#include "vargate/measures.h"
+
+static void near(double found, double expected) {
+    if (!(fabs(found - expected) <= 1e-13 * (1 + fabs(expected))) && !(isnan(found) && isnan(expected)))
+        fail_msg("%.17g, expected %.17g", found, expected);
+}
+
+/* --- elements ----------------------------------------------------------------------------------------------------- */
+static void halves(void **state) {
+    (void)state;
+    for (unsigned bits = 0; bits < 65536; bits++) {
+        double sign = bits & 0x8000 ? -1 : 1;
+        int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+        double value = exponent == 31  ? (mantissa ? (double)NAN : sign * (double)INFINITY)
+                       : exponent == 0 ? sign * ldexp(mantissa, -24)
+                                       : sign * ldexp(1024 + mantissa, exponent - 25);
+        float found = vg_measures__half((uint16_t)bits);
+        assert_true(isnan(value) ? isnan(found) : (double)found == value && !signbit(found) == !signbit(value));
+        int wide = bits >> 7 & 255, rest = bits & 127;
+        value = wide == 255 ? (rest ? (double)NAN : sign * (double)INFINITY)
+                : wide == 0 ? sign * ldexp(rest, -133)
+                            : sign * ldexp(128 + rest, wide - 134);
+        found = vg_measures__bfloat((uint16_t)bits);
+        assert_true(isnan(value) ? isnan(found) : (double)found == value);
+    }
+}
+
+static void elements(void **state) {
+    (void)state;
+    const double d[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const uint16_t h[] = {0x3c00, 0x4000}; /* 1 and 2 as float16; bfloat16 of the first is 2^-7 */
+    vg_predictions in = vg_predictions_f64(d, 2, 2, 2);
+    near(vg_measures__value(&in, 1, 0, 1), 6);
+    near(vg_measures__value(&in, 0, 1, 0), 3);
+    in = (vg_predictions){.data = h, .dtype = VG_F16, .n = 1, .m = 1, .c = 2, .stride_c = 1};
+    near(vg_measures__value(&in, 0, 0, 1), 2);
+    in.dtype = VG_BF16;
+    near(vg_measures__value(&in, 0, 0, 0), 0x1p-7);
+}
+
+/* Up to 256 rows spread over the array; the sum may be off by 1e-3, a value may be 1.001. */
+static void already_distributions(void **state) {
+    (void)state;
+    double p[] = {.5, .5, .25, .75, 0, 1};
+    vg_predictions in = vg_predictions_f64(p, 3, 1, 2);
+    assert_int_equal(vg_predictions_normalised(&in), 1);
+    p[5] = 1.0009;
+    assert_int_equal(vg_predictions_normalised(&in), 1);
+    p[5] = 1.0011;
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    p[5] = .9991;
+    assert_int_equal(vg_predictions_normalised(&in), 1);
+    p[5] = .9989;
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    p[5] = 1.0015;
+    p[4] = -.001;
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    p[4] = 0, p[5] = 1;
+    in.c = 1;
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    in.c = 2;
+    in.data = NULL;
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    assert_int_equal(vg_predictions_normalised(NULL), 0);
+    in.data = p;
+    in.dtype = (vg_element)(VG_BF16 + 1);
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    static double many[512 * 2]; /* every second row is looked at */
+    for (size_t i = 0; i < 512; i++)
+        many[2 * i] = many[2 * i + 1] = i % 2 ? 7 : .5;
+    in = vg_predictions_f64(many, 256, 2, 2);
+    assert_int_equal(vg_predictions_normalised(&in), 1);
+    many[2 * 510] = 7;
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+    in = vg_predictions_f64(many, 128, 2, 2); /* 256 rows: all of them */
+    assert_int_equal(vg_predictions_normalised(&in), 0);
+}
+
+/* --- agreement ---------------------------------------------------------------------------------------------------- */
+enum { MOST_M = 9, MOST_C = 40 };
+
+/* Pairs that name different classes, and members outside the largest group, by counting. */
+static void agree_by_hand(double *pairs, double *votes, const double *x, size_t m, size_t c) {
+    size_t top[MOST_M], differ = 0, most = 0;
+    for (size_t a = 0; a < m; a++) {
+        top[a] = 0;
+        for (size_t j = 1; j < c; j++)
+            top[a] = x[a * c + j] > x[a * c + top[a]] ? j : top[a];
+    }
+    for (size_t a = 0; a < m; a++) {
+        size_t same = 0;
+        for (size_t b = 0; b < m; b++) {
+            differ += b < a && top[a] != top[b];
+            same += top[a] == top[b];
+        }
+        most = same > most ? same : most;
+    }
+    *pairs = m < 2 ? 0 : (double)differ / ((double)m * (double)(m - 1) / 2);
+    *votes = (double)(m - most) / (double)m;
+}
+
+static void members_that_agree(void **state) {
+    (void)state;
+    vg_random random = vg_random__start(4, 0);
+    for (int trial = 0; trial < 400; trial++) {
+        size_t m = 1 + vg_random__below(&random, MOST_M), c = 2 + vg_random__below(&random, trial % 2 ? 3 : MOST_C - 1);
+        double x[2 * MOST_M * MOST_C];
+        float f[2 * MOST_M * MOST_C], turned[2 * MOST_M * MOST_C];
+        uint16_t h[2 * MOST_M * MOST_C];
+        uint32_t work[MOST_M + MOST_C] = {0};
+        for (size_t i = 0; i < 2 * m * c; i++) {
+            unsigned level = (unsigned)vg_random__below(&random, 5); /* -2 .. 2: ties, and both zeros */
+            static const uint16_t bits[] = {0xc000, 0xbc00, 0x8000, 0x3c00, 0x4000};
+            h[i] = level == 2 && vg_random__below(&random, 2) ? 0 : bits[level];
+            x[i] = (double)level - 2;
+            f[i] = (float)x[i];
+        }
+        for (size_t n = 0; n < 2; n++)
+            for (size_t a = 0; a < m; a++)
+                for (size_t j = 0; j < c; j++)
+                    turned[(n * c + j) * m + a] = f[(n * m + a) * c + j];
+        vg_predictions views[] = {vg_predictions_f64(x, 2, m, c), vg_predictions_f32(f, 2, m, c),
+                                  vg_predictions_f32(turned, 2, m, c), vg_predictions_f32(f, 2, m, c)};
+        views[2].stride_m = 1;
+        views[2].stride_c = (ptrdiff_t)m;
+        views[3].data = h;
+        views[3].dtype = VG_F16;
+        for (size_t n = 0; n < 2; n++)
+            for (int v = 0; v < 4; v++) {
+                double pairs, votes;
+                agree_by_hand(&pairs, &votes, x + n * m * c, m, c);
+                near(vg_disagreement__sample(&views[v], n, work), pairs);
+                near(vg_disagreement__votes(&views[v], n, work), m < 2 ? 0 : votes);
+            }
+        size_t above = 0, label = vg_random__below(&random, c);
+        for (size_t a = 0; a < m; a++)
+            above += x[(m + a) * c + label] > 1;
+        double other = (double)(m - above), M = (double)m, yes = (double)above;
+        near(vg_disagreement__label(&views[0], 1, label, 1), m < 2 ? 0 : yes * other / (M * (M - 1) / 2));
+        near(vg_disagreement__label_votes(&views[0], 1, label, 1), fmin(yes, other) / M);
+    }
+}
+
+/* All of the first `base` samples, then every second of as many again, every fourth of twice as many, ... */
+static void thinned_samples(void **state) {
+    (void)state;
+    double weight;
+    for (unsigned long long i = 0; i < 5000; i++) {
+        unsigned long long step = 1, next = i;
+        while (next / step >= 128)
+            step *= 2;
+        while (next % step)
+            next++;
+        double expected = (double)(next / step >= 128 ? 2 * step : step);
+        assert_int_equal(vg_disagreement__next(i, 128, &weight), next);
+        near(weight, expected);
+    }
+    assert_int_equal(vg_disagreement__base(1, 1), 512);
+    assert_int_equal(vg_disagreement__base(512, 1), 512);
+    assert_int_equal(vg_disagreement__base(513, 1), 256);
+    assert_int_equal(vg_disagreement__base(64, 8), 512);
+    assert_int_equal(vg_disagreement__base(65, 8), 256);
+    assert_int_equal(vg_disagreement__base(128, 8), 256);
+    assert_int_equal(vg_disagreement__base(129, 8), 128);
+    assert_int_equal(vg_disagreement__base(1 << 20, 1000), 128);
+}
+
+/* --- definitions -------------------------------------------------------------------------------------------------- */
+static double member(const void *context, size_t m, size_t c) { return ((const double *)context)[m * 2 + c]; }
+
+static void direct_is(vg_kernel_job *job, const double *p, const double *expected) {
+    double found[6];
+    vg_measures__direct(found, member, p, job);
+    for (int i = 0; i < 6; i++)
+        near(found[i], expected[i]);
+}
+
+/* Two members that name different classes with certainty, and one with (1/4, 3/4); TU AU EU EPCE EPKL EPJS. */
+static void definitions(void **state) {
+    (void)state;
+    const double apart[] = {1, 0, 0, 1}, one[] = {.25, .75}, l2 = log(2), f = 1e-4;
+    vg_kernel_job job = {.m = 2, .c = 2, .options = VG_SCORE_OPTIONS_INIT};
+    vg_score_options *o = &job.options;
+    o->floor = f;
+    o->floor_form = VG_FLOOR_MAX;
+    direct_is(&job, apart, (double[]){l2, 0, l2, -log(f) / 2, -log(f) / 2, l2 / 2});
+    o->pairs = VG_PAIRS_DISTINCT;
+    direct_is(&job, apart, (double[]){l2, 0, l2, -log(f), -log(f), l2});
+    o->log_base = VG_LOG_2;
+    direct_is(&job, apart, (double[]){1, 0, 1, -log2(f), -log2(f), 1});
+    o->log_base = VG_LOG_E;
+    o->normalise = 1;
+    direct_is(&job, apart, (double[]){1, 0, 1, -log(f), -log(f), l2});
+    o->normalise = 0;
+    o->pairs = VG_PAIRS_ALL;
+    o->floor_form = VG_FLOOR_ADD; /* x log(x + f), and log(y + f) inside */
+    double tu = -log(.5 + f), au = -log1p(f), cross = -log(f), epce = (2 * -log1p(f) + 2 * cross) / 4;
+    direct_is(&job, apart, (double[]){tu, au, tu - au, epce, epce - au, (2 * (log1p(f) - log(.5 + f))) / 4});
+    o->floor_form = VG_FLOOR_CLAMP; /* no floor here: the values are clamped already, and log 0 is log 1e-300 */
+    direct_is(&job, apart, (double[]){l2, 0, l2, -log(1e-300) / 2, -log(1e-300) / 2, l2 / 2});
+    o->floor_form = VG_FLOOR_MAX;
+    o->logits = 1; /* nor of logits */
+    direct_is(&job, apart, (double[]){l2, 0, l2, -log(1e-300) / 2, -log(1e-300) / 2, l2 / 2});
+    o->logits = 0;
+    job.m = 1;
+    double h = -(.25 * log(.25) + .75 * log(.75));
+    direct_is(&job, one, (double[]){h, h, 0, h, 0, 0});
+    o->pairs = VG_PAIRS_DISTINCT;
+    direct_is(&job, one, (double[]){h, h, 0, h, 0, 0});
+}
+
+static void wide_gates(void **state) {
+    (void)state;
+    double k[] = {1, 8};
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    assert_false(vg_measures__wide_gates(&o));
+    o.class_k = k;
+    o.class_k_count = 2;
+    assert_false(vg_measures__wide_gates(&o));
+    k[1] = 8.0001;
+    assert_true(vg_measures__wide_gates(&o));
+    k[0] = 9, k[1] = 1;
+    assert_true(vg_measures__wide_gates(&o));
+    o.class_k_count = 1;
+    assert_false(vg_measures__wide_gates(&o));
+}
+
+/* --- trees -------------------------------------------------------------------------------------------------------- */
+typedef struct node {
+    int64_t left, right, feature;
+    double threshold;
+    unsigned char missing;
+} node;
+
+enum { NODES = 31, FEATURES = 3, SAMPLES = 21 };
+
+static vg_tree tree_of(const node *nodes, const double *value) {
+    return (vg_tree){.left = &nodes->left,
+                     .right = &nodes->right,
+                     .feature = &nodes->feature,
+                     .threshold = &nodes->threshold,
+                     .missing = &nodes->missing,
+                     .node_stride = sizeof *nodes,
+                     .nodes = NODES,
+                     .value = value,
+                     .value_stride = 3};
+}
+
+static void descents(void **state) {
+    (void)state;
+    vg_random random = vg_random__start(6, 0);
+    for (int trial = 0; trial < 20; trial++) {
+        node nodes[2][NODES];
+        double value[2][NODES * 3], out[2 * SAMPLES * 2];
+        float x[SAMPLES * FEATURES];
+        uint32_t leaves[2 * SAMPLES];
+        vg_tree trees[2];
+        for (int t = 0; t < 2; t++) {
+            for (size_t i = 0; i < NODES; i++) { /* a heap: the children of i are 2 i + 1 and 2 i + 2 */
+                bool leaf = 2 * i + 2 >= NODES || (i > 2 && vg_random__below(&random, 4) == 0);
+                nodes[t][i] = (node){leaf ? -1 : (int64_t)(2 * i + 1), leaf ? -1 : (int64_t)(2 * i + 2),
+                                     leaf ? -2 : (int64_t)vg_random__below(&random, FEATURES),
+                                     (double)vg_random__below(&random, 5), vg_random__below(&random, 2) != 0};
+                for (size_t c = 0; c < 3; c++)
+                    value[t][3 * i + c] = (double)(100 * i + c);
+            }
+            trees[t] = tree_of(nodes[t], value[t]);
+        }
+        if (trial % 2)
+            trees[1].missing = NULL; /* a NaN then goes to the right */
+        for (size_t i = 0; i < SAMPLES * FEATURES; i++)
+            x[i] = vg_random__below(&random, 6) == 0 ? NAN : (float)vg_random__below(&random, 5);
+        assert_int_equal(vg_trees_check(trees, 2, FEATURES), VG_OK);
+        vg_trees_leaves(leaves, trees, 2, x, SAMPLES, FEATURES);
+        vg_trees_values(out, trees, 2, leaves, SAMPLES, SAMPLES, 2);
+        for (size_t t = 0; t < 2; t++)
+            for (size_t n = 0; n < SAMPLES; n++) {
+                size_t at = 0;
+                while (nodes[t][at].left >= 0) {
+                    const node *here = &nodes[t][at];
+                    float v = x[n * FEATURES + (size_t)here->feature];
+                    bool left = isnan(v) ? trees[t].missing && here->missing : (double)v <= here->threshold;
+                    at = (size_t)(left ? here->left : here->right);
+                }
+                assert_int_equal(leaves[t * SAMPLES + n], at);
+                assert_true(out[(t * SAMPLES + n) * 2] == 100 * (double)at);
+                assert_true(out[(t * SAMPLES + n) * 2 + 1] == 100 * (double)at + 1);
+            }
+    }
+}
+
+/* What a descent could not survive is refused: each field at its ends. */
+static void trees_refused(void **state) {
+    (void)state;
+    const node good[3] = {{1, 2, 1, 0, 0}, {-1, -1, -2, 0, 0}, {-1, -1, -2, 0, 0}};
+    static const struct {
+        int64_t left, right, feature;
+        int ok;
+    } cases[] = {{1, 2, 0, 1}, {1, 2, 1, 1}, {1, 2, 2, 0},  {1, 2, -1, 0}, {1, 3, 0, 0}, {3, 2, 0, 0}, {2, 1, 0, 1},
+                 {0, 2, 0, 0}, {1, 0, 0, 0}, {1, -1, 0, 0}, {1, 1, 0, 1},  {2, 2, 0, 1}, {-1, 9, 9, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        node nodes[3];
+        memcpy(nodes, good, sizeof nodes);
+        nodes[0].left = cases[i].left;
+        nodes[0].right = cases[i].right;
+        nodes[0].feature = cases[i].feature;
+        vg_tree t = tree_of(nodes, NULL);
+        t.nodes = 3;
+        assert_int_equal(vg_trees_check(&t, 1, 2), cases[i].ok ? VG_OK : VG_ERR_DATA);
+    }
+    vg_tree t = tree_of(good, NULL);
+    t.nodes = 0;
+    assert_int_equal(vg_trees_check(&t, 1, 2), VG_ERR_DATA);
+    t.nodes = (size_t)UINT32_MAX + 1;
+    assert_int_equal(vg_trees_check(&t, 1, 2), VG_ERR_DATA);
+    assert_int_equal(vg_trees_check(&t, 0, 2), VG_OK);
+}
+
+/* --- verdicts ----------------------------------------------------------------------------------------------------- */
+/* Ten members and four classes: V = 10/9 of the variance. `share` of the variance lies between members. */
+static vg_score_summary figures(double share, double disagreement, double abstained) {
+    vg_score_summary s = {.samples = 100, .diversity = 0.09, .members = 10, .outcomes = 4};
+    s.member_variance = 0.09; /* V = 0.1, and A = total - 0.09 */
+    s.total_variance = 0.09 + 0.1 / share - 0.1;
+    s.disagreement = disagreement;
+    s.abstained = abstained;
+    return s;
+}
+
+static vg_verdict judged(const vg_score_summary *s, unsigned long long correct, unsigned long long labelled) {
+    vg_verdict v = VG_VERDICT_INIT;
+    assert_int_equal(vg_verdict_judge(&v, s, correct, labelled), VG_OK);
+    return v;
+}
+
+static void state_is(vg_score_summary s, unsigned long long correct, unsigned long long labelled,
+                     vg_verdict_state expected) {
+    vg_verdict v = judged(&s, correct, labelled);
+    if (v.state != expected)
+        fail_msg("%s, expected %d", v.text, (int)expected);
+}
+
+static void verdicts_at_thresholds(void **state) {
+    (void)state;
+    /* differ = disagreement / (1 - 1/4) */
+    state_is(figures(0.0009, 0.03, 0), 0, 0, VG_VERDICT_COLLAPSED);
+    state_is(figures(0.0011, 0.03, 0), 0, 0, VG_VERDICT_LOW);
+    state_is(figures(0.0009, 0.0374, 0), 0, 0, VG_VERDICT_COLLAPSED);
+    state_is(figures(0.0009, 0.0376, 0), 0, 0, VG_VERDICT_LOW);
+    state_is(figures(0.019, 0.1, 0), 0, 0, VG_VERDICT_LOW);
+    state_is(figures(0.021, 0.1, 0), 0, 0, VG_VERDICT_DIVERSE);
+    state_is(figures(0.01, 0.149, 0), 0, 0, VG_VERDICT_LOW);
+    state_is(figures(0.01, 0.151, 0), 0, 0, VG_VERDICT_DIVERSE);
+    state_is(figures(0.01, 0.374, 0), 0, 0, VG_VERDICT_DIVERSE);
+    state_is(figures(0.01, 0.375, 0), 0, 0, VG_VERDICT_UNDECIDED);
+    state_is(figures(0.01, 0.1, 0.949), 0, 0, VG_VERDICT_LOW);
+    state_is(figures(0.01, 0.1, 0.95), 0, 0, VG_VERDICT_UNDECIDED);
+    /* 100 labels: chance 0.25 and two standard errors of 0.0433 are 0.3366 */
+    state_is(figures(0.1, 0.2, 0), 33, 100, VG_VERDICT_NO_SKILL);
+    state_is(figures(0.1, 0.2, 0), 34, 100, VG_VERDICT_DIVERSE);
+    state_is(figures(0.1, 0.6, 0), 33, 100, VG_VERDICT_NO_SKILL);
+    state_is(figures(0.0009, 0.03, 0), 0, 100, VG_VERDICT_COLLAPSED);
+    state_is(figures(0.1, 0.2, 0), 0, 29, VG_VERDICT_DIVERSE);
+    state_is(figures(0.1, 0.2, 0), 0, 30, VG_VERDICT_NO_SKILL);
+    vg_score_summary s = figures(0.1, 0.2, 0);
+    s.members = 1;
+    state_is(s, 0, 0, VG_VERDICT_ONE_MEMBER);
+    s.members = 0;
+    state_is(s, 0, 0, VG_VERDICT_UNKNOWN);
+    s = figures(0.1, NAN, 0);
+    state_is(s, 0, 0, VG_VERDICT_UNKNOWN);
+    s = figures(0.1, 0.2, 0);
+    s.samples = 0;
+    state_is(s, 0, 0, VG_VERDICT_UNKNOWN);
+    s = figures(0.1, 0, 0);
+    s.member_variance = s.diversity = 0;
+    state_is(s, 0, 0, VG_VERDICT_IDENTICAL);
+    s = figures(0.5, 0.2, 0);
+    s.total_variance = 0.05; /* below the members' own by rounding */
+    assert_true(judged(&s, 0, 0).share == 1);
+}
+
+static void text_is(vg_score_summary s, unsigned long long correct, unsigned long long labelled, const char *expected) {
+    vg_verdict v = judged(&s, correct, labelled);
+    assert_string_equal(v.text, expected);
+}
+
+static void verdicts_in_words(void **state) {
+    (void)state;
+    vg_score_summary s = figures(0.0005, 0.01, 0.2);
+    text_is(s, 0, 0,
+            "collapsed: the members are nearly copies (0.050 % of the variance lies between them, pairs of them name "
+            "different classes on about 1.0 %); epistemic terms and the gate say little");
+    text_is(s, 90, 100,
+            "collapsed: the members are nearly copies (0.050 % of the variance lies between them, pairs of them name "
+            "different classes on about 1.0 %); epistemic terms and the gate say little; the mean is right on 90 %, "
+            "and TU or GMU still rank its errors");
+    text_is(s, 20, 100,
+            "collapsed: the members are nearly copies (0.050 % of the variance lies between them, pairs of them name "
+            "different classes on about 1.0 %); epistemic terms and the gate say little; and the mean is right on 20 "
+            "%, no better than chance (25 %)");
+    s = figures(0.01, 0.08, 0.2);
+    text_is(s, 90, 100,
+            "low diversity: the members agree on most samples (1.0 % of the variance lies between them, pairs of them "
+            "name different classes on about 8.0 %); use epistemic terms with care; the mean is right on 90 %");
+    s = figures(0.28, 0.3, 0.123);
+    text_is(s, 90, 100,
+            "diverse: 28 % of the variance lies between the members, pairs of them name different classes on about 30 "
+            "%; the rule abstains on 12 % at k = 1");
+    s.members = 2; /* V = 2 x 0.09 = 0.18 */
+    text_is(s, 90, 100,
+            "diverse: 41 % of the variance lies between the two members, they name different classes on about 30 %; "
+            "the rule abstains on 12 % at k = 1");
+    s = figures(0.01, 0.6, 0.2);
+    text_is(s, 90, 100,
+            "undecided: the members disagree more than they agree (pairs of them name different classes on about 60 %, "
+            "1.0 % of the variance lies between them): none prefers any class; the rule abstains on 20 % at k = 1; the "
+            "mean is right on 90 %: rank by GMU or TU, or use a smaller k");
+    s = figures(0.25, 0.6, 1);
+    text_is(s, 0, 0,
+            "undecided: the members disagree more than they agree (pairs of them name different classes on about 60 %, "
+            "25 % of the variance lies between them): each prefers its own; the rule abstains on 100 % at k = 1");
+    text_is(s, 25, 100,
+            "no skill: the mean is right on 25 % where chance is 25 %, so that no measure of the members' disagreement "
+            "(25 % of the variance) can help; check labels and the order of classes");
+    s.member_variance = 0;
+    s.disagreement = 0;
+    text_is(s, 99, 100,
+            "identical members: epistemic terms are 0 and the gate does nothing; the mean is right on 99 %");
+    s.members = 1;
+    text_is(s, 99, 100, "one member: there is no disagreement to measure, epistemic terms are 0");
+    s.samples = 0;
+    text_is(s, 99, 100, "unknown: there is nothing to judge by");
+}
+
+/* The share of abstentions in its words, at the numbers where they change. */
+static void percents(void **state) {
+    (void)state;
+    static const struct {
+        double share;
+        const char *text;
+    } cases[] = {{1, "100 %"},
+                 {0.99951, "nearly 100 %"},
+                 {0.9996, "nearly 100 %"},
+                 {0.99949, "99.9 %"},
+                 {0.9951, "99.5 %"},
+                 {0.9949, "99 %"},
+                 {0.0996, "10 %"},
+                 {0.0994, "9.9 %"},
+                 {0.012, "1.2 %"},
+                 {0.0096, "0.96 %"},
+                 {0.00045, "0.045 %"},
+                 {1.1e-6, "0.00011 %"},
+                 {9e-7, "less than 0.0001 %"},
+                 {0, "0 %"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        vg_score_summary s = figures(0.28, 0.3, cases[i].share);
+        char expected[80];
+        vg_verdict v = judged(&s, 0, 0);
+        snprintf(expected, sizeof expected, "abstains on %s at k = 1", cases[i].text);
+        if (!strstr(v.text, expected))
+            fail_msg("%s: expected %s", v.text, expected);
+    }
+}
+
+static void verdicts_refused(void **state) {
+    (void)state;
+    vg_verdict v = VG_VERDICT_INIT;
+    vg_score_summary s = figures(0.28, 0.3, 0);
+    assert_int_equal(vg_verdict_judge(&v, &s, 3, 2), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_verdict_judge(&v, &s, 2, 2), VG_OK);
+    assert_int_equal(vg_verdict_judge(NULL, &s, 2, 2), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_verdict_judge(&v, NULL, 2, 2), VG_ERR_ARGUMENT);
+    v.struct_size--;
+    assert_int_equal(vg_verdict_judge(&v, &s, 2, 2), VG_ERR_ARGUMENT);
+    assert_string_equal(vg_verdict__name(VG_VERDICT_NO_SKILL), "no-skill");
+    assert_string_equal(vg_verdict__name((vg_verdict_state)(VG_VERDICT_NO_SKILL + 1)), "unknown");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halves),
+        cmocka_unit_test(elements),
+        cmocka_unit_test(already_distributions),
+        cmocka_unit_test(members_that_agree),
+        cmocka_unit_test(thinned_samples),
+        cmocka_unit_test(definitions),
+        cmocka_unit_test(wide_gates),
+        cmocka_unit_test(descents),
+        cmocka_unit_test(trees_refused),
+        cmocka_unit_test(verdicts_at_thresholds),
+        cmocka_unit_test(verdicts_in_words),
+        cmocka_unit_test(percents),
+        cmocka_unit_test(verdicts_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
