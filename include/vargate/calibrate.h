@@ -228,7 +228,7 @@ typedef struct vg_fit_k_options {
     unsigned threads;        /* 0: one per core. Results do not depend on it */
 } vg_fit_k_options;
 #define VG_FIT_K_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_fit_k_options), 0, NULL, 0, 1e-3, 1e3, 1e-8, 200, 15, 5, 0 }
+    { sizeof(vg_fit_k_options), 0, NULL, 0, 1e-3, 1e3, 1e-9, 200, 15, 5, 0 }
 
 /* Of the mean distribution over members. */
 typedef struct vg_k_figures {

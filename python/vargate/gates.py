@@ -137,7 +137,7 @@ def fit_k(
         len(ts),
         k_min,
         k_max,
-        1e-8,
+        1e-9,
         200,
         whole(bins, "bins", 1, 1000),
         whole(folds, "folds", 0),

@@ -48,15 +48,25 @@ static vg_status check(const vg_predictions *p, const int64_t *labels) {
 }
 
 static vg_status make_room(vg_gate_data *d, const vg_fit_k_options *o) {
-    size_t row, all, means, scratch, sums;
+    size_t row, all, classes, members, scratch, sums;
     VG_TRY(vg_pool__new(&d->pool, o->threads ? o->threads : vg_base__cores()));
-    if (!vg_base__mul(&row, d->m, d->c) || !vg_base__mul(&all, row, d->n) || !vg_base__mul(&means, d->n, d->c) ||
-        !vg_base__mul(&scratch, VG_GATE_CLASS_ARRAYS * d->c + VG_GATE_MEMBER_ARRAYS * d->m,
-                      vg_pool__threads(d->pool)) ||
+    if (!vg_base__mul(&row, d->m, d->c) || !vg_base__mul(&all, row, d->n) || !vg_base__mul(&classes, d->n, d->c) ||
+        !vg_base__mul(&members, d->n, d->m) ||
+        !vg_base__mul(&scratch, VG_GATE_CLASS_ARRAYS * d->c, vg_pool__threads(d->pool)) ||
         !vg_base__mul(&sums, (d->n + VG_GATE_CHUNK - 1) / VG_GATE_CHUNK, d->c + 1))
         return vg_base__fail(VG_ERR_MEMORY, "predictions of shape (%zu, %zu, %zu) do not fit memory", d->n, d->m, d->c);
     VG_TRY(vg_base__alloc(&d->p, all, sizeof *d->p, "members"));
-    VG_TRY(vg_base__alloc(&d->a, means, sizeof *d->a, "means over spreads"));
+    VG_TRY(vg_base__alloc(&d->a, classes, 4 * sizeof *d->a, "gates"));
+    d->g1 = d->a + classes;
+    d->slope = d->g1 + classes;
+    d->bend = d->slope + classes;
+    VG_TRY(vg_base__alloc(&d->w, members, 2 * sizeof *d->w, "weights of members"));
+    d->over_z = d->w + members;
+    VG_TRY(vg_base__alloc(&d->over_g, d->n, 2 * sizeof *d->over_g, "gates of labels"));
+    d->pull = d->over_g + d->n;
+    VG_TRY(vg_base__alloc(&d->at, d->c, 5 * sizeof *d->at, "a point"));
+    d->k = d->at + d->c;
+    d->total = d->k + d->c;
     VG_TRY(vg_base__alloc(&d->scratch, scratch, sizeof *d->scratch, "scratch"));
     return vg_base__alloc(&d->sums, sums, sizeof *d->sums, "sums");
 }
@@ -84,6 +94,9 @@ void vg_gate_data__stop(vg_gate_data *d) {
     vg_pool__free(d->pool);
     vg_base__release(d->p);
     vg_base__release(d->a);
+    vg_base__release(d->w);
+    vg_base__release(d->over_g);
+    vg_base__release(d->at);
     vg_base__release(d->scratch);
     vg_base__release(d->sums);
 }

@@ -3,10 +3,9 @@
  * With r_m(c) = p_m(c)/Z_m, S = sum_m q_m(y), w_m = q_m(y)/S for members that are gated (others are constants) and
  * W = sum w_m, the derivatives in Gamma of one sample's loss are
  *     G(c)   = sum_m w_m r_m(c) - [c = y] W/Gamma(y)
- *     (H u)(c) = -G(c) B - [c = y] B/Gamma(y) + sum_m w_m r_m(c) (b_m - s_m) + [c = y] W u(y)/Gamma(y)^2
- * with s_m = sum_c r_m(c) u(c), b_m = u(y)/Gamma(y) - s_m, B = sum_m w_m b_m. Those in log k follow from
- * dGamma/dlog k = -t exp(-t) and d2Gamma/d(log k)2 = t (1 - t) exp(-t). Samples are summed chunk by chunk in a fixed
- * order: the same bits at any thread count. */
+ *     H      = G G' + (e_y R' + R e_y')/Gamma(y) - 2 sum_m w_m r_m r_m',   R = G + e_y W/Gamma(y)
+ * Those in log k follow from dGamma/dlog k = -t exp(-t) and d2Gamma/d(log k)2 = t (1 - t) exp(-t). Samples are summed
+ * chunk by chunk in a fixed order: the same bits at any thread count. */
 #include "calibrate/gate_loss.h"
 
 #include <math.h>
@@ -17,113 +16,147 @@
 #define FLOOR 1e-8 /* of Gamma, Z_m and the mean's probability */
 
 /* --- one sample --------------------------------------------------------------------------------------------------- */
-/* Arrays of one worker. */
+/* Arrays of one worker, c each. */
 typedef struct gate_arrays {
-    double *g, *g1, *g2, *u, *total, *turned; /* c: Gamma, its derivatives in log k; sums over members */
-    double *z, *w, *s;                        /* m: Z_m (0: not gated), w_m, s_m */
+    double *g, *sum; /* Gamma, or a direction in it; a sum over members */
 } gate_arrays;
 
 static gate_arrays arrays_of(const vg_gate_data *d, unsigned worker) {
-    double *at = d->scratch + (size_t)worker * (VG_GATE_CLASS_ARRAYS * d->c + VG_GATE_MEMBER_ARRAYS * d->m);
-    double *m = at + VG_GATE_CLASS_ARRAYS * d->c;
-    return (gate_arrays){at, at + d->c, at + 2 * d->c, at + 3 * d->c, at + 4 * d->c, at + 5 * d->c,
-                         m,  m + d->m,  m + 2 * d->m};
+    double *at = d->scratch + (size_t)worker * VG_GATE_CLASS_ARRAYS * d->c;
+    return (gate_arrays){at, at + d->c};
 }
 
-static void gate(const vg_gate_data *d, size_t n, const double *k, const gate_arrays *s) {
-    const double *a = d->a + n * d->c;
-    for (size_t c = 0; c < d->c; c++) {
-        double t = a[c] / k[c], e = exp(-t), g = -expm1(-t);
-        bool low = g < FLOOR;
-        s->g[c] = low ? FLOOR : g;
-        s->g1[c] = low ? 0 : -t * e;
-        s->g2[c] = low ? 0 : t * (1 - t) * e;
+/* Gamma = 1 - e^-t, and e^-t in *e. Above 1/2 the difference loses nothing that a sum with 1 would keep. */
+static inline double gate_of(double t, double *e) {
+    double g = t > 0.5 ? 1 - (*e = exp(-t)) : -expm1(-t);
+    if (t <= 0.5)
+        *e = 1 - g;
+    return g < FLOOR ? FLOOR : g;
+}
+
+static double dot(const double *a, const double *b, size_t c) {
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    size_t i = 0;
+    for (; i + 4 <= c; i += 4) {
+        s0 += a[i] * b[i];
+        s1 += a[i + 1] * b[i + 1];
+        s2 += a[i + 2] * b[i + 2];
+        s3 += a[i + 3] * b[i + 3];
     }
+    for (; i < c; i++)
+        s0 += a[i] * b[i];
+    return (s0 + s2) + (s1 + s3);
 }
 
-static double weighed(const double *p, const double *by, size_t c) {
-    double sum = 0;
+static void add_scaled(double *restrict to, const double *restrict p, double by, size_t c) {
     for (size_t i = 0; i < c; i++)
-        sum += p[i] * by[i];
-    return sum;
+        to[i] += by * p[i];
+}
+
+/* Gamma of sample n into s->g, and what follows from it alone into the arrays of d. */
+static void place_gates(const vg_gate_data *d, size_t n, const gate_arrays *s) {
+    const double *a = d->a + n * d->c;
+    double *g1 = d->g1 + n * d->c, *bend = d->bend + n * d->c;
+    for (size_t c = 0; c < d->c; c++) {
+        double t = a[c] / d->k[c], e;
+        s->g[c] = gate_of(t, &e);
+        bool low = s->g[c] <= FLOOR;
+        g1[c] = low ? 0 : -t * e;
+        bend[c] = low ? 0 : t * (1 - t) * e;
+    }
 }
 
 /* Z_m and w_m of every member, and W in *whole; returns the mean's probability of the label. */
 static double weigh_members(const vg_gate_data *d, size_t n, const gate_arrays *s, double *whole) {
     size_t y = (size_t)d->labels[n];
-    double sum = 0, gated = 0;
+    double sum = 0, gated = 0, *over_z = d->over_z + n * d->m, *w = d->w + n * d->m;
     for (size_t m = 0; m < d->m; m++) {
         const double *p = d->p + (n * d->m + m) * d->c;
-        double z = weighed(p, s->g, d->c);
+        double z = dot(p, s->g, d->c);
         bool kept = z > FLOOR;
-        s->z[m] = kept ? z : 0;
-        s->w[m] = kept ? p[y] * s->g[y] / z : 0;
-        gated += s->w[m];
-        sum += kept ? s->w[m] : p[y];
+        over_z[m] = kept ? 1 / z : 0;
+        w[m] = kept ? p[y] * s->g[y] / z : 0;
+        gated += w[m];
+        sum += kept ? w[m] : p[y];
     }
     for (size_t m = 0; m < d->m && sum > 0; m++)
-        s->w[m] /= sum;
+        w[m] /= sum;
     *whole = sum > 0 ? gated / sum : 0;
     return sum / (double)d->m;
 }
 
-/* to[c] = sum_m w_m times[m] r_m(c); times NULL: 1. */
-static void sum_members(double *to, const vg_gate_data *d, size_t n, const gate_arrays *s, const double *times) {
-    memset(to, 0, d->c * sizeof *to);
+/* sums: the loss, then for each class its gradient. */
+static void add_value(const vg_gate_data *d, size_t n, const gate_arrays *s, double *sums) {
+    size_t y = (size_t)d->labels[n];
+    double *slope = d->slope + n * d->c, *bend = d->bend + n * d->c, *w = d->w + n * d->m, whole;
+    const double *g1 = d->g1 + n * d->c;
+    place_gates(d, n, s);
+    double p = weigh_members(d, n, s, &whole);
+    sums[0] -= log(p > FLOOR ? p : FLOOR);
+    memset(slope, 0, d->c * sizeof *slope);
+    if (p <= FLOOR) { /* a constant */
+        memset(w, 0, d->m * sizeof *w);
+        memset(bend, 0, d->c * sizeof *bend);
+        whole = 0;
+    }
+    for (size_t m = 0; m < d->m; m++)
+        if (w[m] != 0)
+            add_scaled(slope, d->p + (n * d->m + m) * d->c, w[m] * d->over_z[n * d->m + m], d->c);
+    d->over_g[n] = 1 / s->g[y];
+    d->pull[n] = whole / s->g[y];
+    slope[y] -= d->pull[n];
+    for (size_t c = 0; c < d->c; c++) {
+        bend[c] *= slope[c];
+        sums[1 + c] += slope[c] * g1[c];
+    }
+}
+
+/* sums[1 + c] += (Hessian v)(c) */
+static void add_product(const vg_gate_data *d, size_t n, const gate_arrays *s, const double *v, double *sums) {
+    size_t y = (size_t)d->labels[n];
+    const double *slope = d->slope + n * d->c, *bend = d->bend + n * d->c, *g1 = d->g1 + n * d->c;
+    double *u = s->g, pull = d->pull[n], over_g = d->over_g[n];
+    for (size_t c = 0; c < d->c; c++)
+        u[c] = g1[c] * v[c];
+    double along = dot(slope, u, d->c), own = u[y] * over_g;
+    for (size_t c = 0; c < d->c; c++)
+        s->sum[c] = slope[c] * (along + own);
+    s->sum[y] += (along + pull * u[y]) * over_g + pull * own;
     for (size_t m = 0; m < d->m; m++) {
         const double *p = d->p + (n * d->m + m) * d->c;
-        double weight = s->z[m] > 0 ? s->w[m] / s->z[m] * (times ? times[m] : 1) : 0;
-        for (size_t c = 0; weight != 0 && c < d->c; c++)
-            to[c] += weight * p[c];
+        double over_z = d->over_z[n * d->m + m], w = d->w[n * d->m + m];
+        if (w != 0)
+            add_scaled(s->sum, p, -2 * w * over_z * over_z * dot(p, u, d->c), d->c);
     }
+    for (size_t c = 0; c < d->c; c++)
+        sums[1 + c] += g1[c] * s->sum[c] + bend[c] * v[c];
+}
+
+/* sums[1 + c] += the Hessian's entry (c, c) */
+static void add_diagonal(const vg_gate_data *d, size_t n, const gate_arrays *s, double *sums) {
+    size_t y = (size_t)d->labels[n];
+    const double *slope = d->slope + n * d->c, *bend = d->bend + n * d->c, *g1 = d->g1 + n * d->c;
+    for (size_t c = 0; c < d->c; c++)
+        s->sum[c] = slope[c] * slope[c];
+    s->sum[y] += 2 * (slope[y] + d->pull[n]) * d->over_g[n];
+    for (size_t m = 0; m < d->m; m++) {
+        const double *p = d->p + (n * d->m + m) * d->c;
+        double over_z = d->over_z[n * d->m + m], by = 2 * d->w[n * d->m + m] * over_z * over_z;
+        for (size_t c = 0; by != 0 && c < d->c; c++)
+            s->sum[c] -= by * p[c] * p[c];
+    }
+    for (size_t c = 0; c < d->c; c++)
+        sums[1 + c] += g1[c] * g1[c] * s->sum[c] + bend[c];
 }
 
 /* --- an evaluation ------------------------------------------------------------------------------------------------ */
+typedef enum { VALUE, PRODUCT, DIAGONAL } part;
+
 typedef struct evaluation {
     vg_gate_data *data;
-    const double *k, *first, *second; /* c: k, and the derivatives of log k in its variable */
-    const double *v;                  /* c: the vector of a product; NULL: value and gradient */
-    bool gradient;
+    part what;
+    const double *v; /* c: the vector of a product */
 } evaluation;
-
-/* sums: the loss, then for each class its gradient or the product. */
-static void add_value(const evaluation *e, size_t n, const gate_arrays *s, double *sums) {
-    const vg_gate_data *d = e->data;
-    size_t y = (size_t)d->labels[n];
-    double whole, p = weigh_members(d, n, s, &whole);
-    sums[0] -= log(p > FLOOR ? p : FLOOR);
-    if (!e->gradient || p <= FLOOR)
-        return;
-    sum_members(s->total, d, n, s, NULL);
-    s->total[y] -= whole / s->g[y];
-    for (size_t c = 0; c < d->c; c++)
-        sums[1 + c] += s->total[c] * s->g1[c] * e->first[c];
-}
-
-static void add_product(const evaluation *e, size_t n, const gate_arrays *s, double *sums) {
-    const vg_gate_data *d = e->data;
-    size_t y = (size_t)d->labels[n];
-    double whole, p = weigh_members(d, n, s, &whole), inner = 0;
-    if (p <= FLOOR)
-        return;
-    for (size_t c = 0; c < d->c; c++)
-        s->u[c] = s->g1[c] * e->first[c] * e->v[c];
-    double own = s->u[y] / s->g[y];
-    for (size_t m = 0; m < d->m; m++) {
-        double along = s->z[m] > 0 ? weighed(d->p + (n * d->m + m) * d->c, s->u, d->c) / s->z[m] : 0;
-        inner += s->w[m] * (own - along);
-        s->s[m] = own - 2 * along;
-    }
-    sum_members(s->total, d, n, s, NULL);
-    sum_members(s->turned, d, n, s, s->s);
-    s->total[y] -= whole / s->g[y];
-    s->turned[y] += (whole * own - inner) / s->g[y];
-    for (size_t c = 0; c < d->c; c++) {
-        double first = e->first[c];
-        sums[1 + c] += s->g1[c] * first * (s->turned[c] - s->total[c] * inner) +
-                       s->total[c] * (s->g2[c] * first * first + s->g1[c] * e->second[c]) * e->v[c];
-    }
-}
 
 static vg_status evaluate_chunk(void *context, size_t index, unsigned worker) {
     const evaluation *e = context;
@@ -135,11 +168,12 @@ static vg_status evaluate_chunk(void *context, size_t index, unsigned worker) {
     for (size_t n = index * VG_GATE_CHUNK; n < end; n++) {
         if (d->folds && n % d->folds == d->fold)
             continue;
-        gate(d, n, e->k, &s);
-        if (e->v)
-            add_product(e, n, &s, sums);
+        if (e->what == VALUE)
+            add_value(d, n, &s, sums);
+        else if (e->what == PRODUCT)
+            add_product(d, n, &s, e->v, sums);
         else
-            add_value(e, n, &s, sums);
+            add_diagonal(d, n, &s, sums);
     }
     return VG_OK;
 }
@@ -160,66 +194,66 @@ static vg_status evaluate(evaluation *e, double *total) {
 }
 
 /* --- objective ---------------------------------------------------------------------------------------------------- */
-double vg_gate_data__k(const vg_gate_data *d, double x) { return exp(d->low + (d->high - d->low) / (1 + exp(-x))); }
+double vg_gate_data__k(const vg_gate_data *d, double x) { return exp(fmin(fmax(x, d->low), d->high)); }
 
-double vg_gate_data__variable(const vg_gate_data *d, double k) {
-    double share = (log(k) - d->low) / (d->high - d->low);
-    return log(share / (1 - share));
-}
+double vg_gate_data__variable(const vg_gate_data *d, double k) { return fmin(fmax(log(k), d->low), d->high); }
 
-/* Evaluates at the variables x; out: the gradient or the product, of as many entries. */
-static vg_status evaluate_at(vg_gate_data *d, const double *x, const double *v, double *f, double *out) {
-    double *room;
-    VG_TRY(vg_base__alloc(&room, d->c, 6 * sizeof *room, "a loss"));
-    double *k = room, *first = room + d->c, *second = room + 2 * d->c, *vector = room + 3 * d->c, *total;
-    total = room + 4 * d->c; /* 1 + c, and there is room for 2 c */
-    for (size_t c = 0; c < d->c; c++) {
-        double at = x[d->one ? 0 : c], s = 1 / (1 + exp(-at)), width = d->high - d->low;
-        k[c] = exp(d->low + width * s);
-        first[c] = width * s * (1 - s);
-        second[c] = first[c] * (1 - 2 * s);
-        vector[c] = v ? v[d->one ? 0 : c] : 0;
-    }
-    evaluation e = {d, k, first, second, v ? vector : NULL, out != NULL};
-    vg_status status = evaluate(&e, total);
-    if (status == VG_OK && f)
-        *f = total[0];
-    if (status == VG_OK && out && d->one) {
-        out[0] = 0;
+/* One part at the variables x; out: as many entries as there are variables. The arrays of d are placed at x first. */
+static vg_status evaluate_at(vg_gate_data *d, part what, const double *x, const double *v, double *f, double *out) {
+    size_t count = d->one ? 1 : d->c;
+    double *total = d->total, *vector = d->total + d->c + 1;
+    if (what == VALUE || !d->known || memcmp(d->at, x, count * sizeof *x) != 0) {
         for (size_t c = 0; c < d->c; c++)
-            out[0] += total[1 + c];
-    } else if (status == VG_OK && out) {
-        memcpy(out, total + 1, d->c * sizeof *out);
+            d->k[c] = vg_gate_data__k(d, x[d->one ? 0 : c]);
+        d->known = false;
+        VG_TRY(evaluate(&(evaluation){d, VALUE, NULL}, total));
+        memcpy(d->at, x, count * sizeof *x);
+        d->known = true;
     }
-    vg_base__release(room);
-    return status;
+    for (size_t c = 0; c < d->c; c++)
+        vector[c] = v ? v[d->one ? 0 : c] : 0;
+    if (what != VALUE)
+        VG_TRY(evaluate(&(evaluation){d, what, vector}, total));
+    if (f)
+        *f = total[0];
+    memcpy(out, total + 1, count * sizeof *out);
+    for (size_t c = 1; d->one && c < d->c; c++)
+        out[0] += total[1 + c];
+    return VG_OK;
 }
 
 static vg_status value(void *context, const double *x, double *f, double *g) {
-    return evaluate_at(context, x, NULL, f, g);
+    return evaluate_at(context, VALUE, x, NULL, f, g);
 }
 static vg_status product(void *context, const double *x, const double *v, double *hv) {
-    return evaluate_at(context, x, v, NULL, hv);
+    return evaluate_at(context, PRODUCT, x, v, NULL, hv);
+}
+static vg_status diagonal(void *context, const double *x, double *d) {
+    return evaluate_at(context, DIAGONAL, x, NULL, NULL, d);
 }
 
 vg_objective vg_gate_data__objective(vg_gate_data *data) {
-    return (vg_objective){data->one ? 1 : data->c, data, value, product};
+    data->known = false;
+    return (vg_objective){data->one ? 1 : data->c,     data,      value,     product,
+                          data->one ? NULL : diagonal, data->low, data->high};
 }
 
 /* --- figures ------------------------------------------------------------------------------------------------------ */
-/* The gated mean of sample n into s->turned. */
+/* The gated mean of sample n into s->sum. */
 static void gated_mean(const vg_gate_data *d, size_t n, const double *k, const gate_arrays *s) {
-    memset(s->turned, 0, d->c * sizeof *s->turned);
-    if (k)
-        gate(d, n, k, s);
+    memset(s->sum, 0, d->c * sizeof *s->sum);
+    for (size_t c = 0; k && c < d->c; c++) {
+        double e;
+        s->g[c] = gate_of(d->a[n * d->c + c] / k[c], &e);
+    }
     for (size_t m = 0; m < d->m; m++) {
         const double *p = d->p + (n * d->m + m) * d->c;
-        double z = k ? weighed(p, s->g, d->c) : 0;
+        double z = k ? dot(p, s->g, d->c) : 0, by = 1 / z;
         for (size_t c = 0; c < d->c; c++)
-            s->turned[c] += z > FLOOR ? p[c] * s->g[c] / z : p[c];
+            s->sum[c] += z > FLOOR ? p[c] * s->g[c] * by : p[c];
     }
     for (size_t c = 0; c < d->c; c++)
-        s->turned[c] /= (double)d->m;
+        s->sum[c] /= (double)d->m;
 }
 
 vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_data *d, const double *k, size_t folds,
@@ -234,12 +268,12 @@ vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_da
         size_t best = 0, y = (size_t)d->labels[n];
         gated_mean(d, n, k && folds ? k + n % folds * d->c : k, &s);
         for (size_t c = 1; c < d->c; c++)
-            best = s.turned[c] > s.turned[best] ? c : best;
-        double *at = bin + 3 * vg_base__bin(edges, bins, s.turned[best]);
-        nll[n] = vg_base__nll(s.turned[y], FLOOR);
+            best = s.sum[c] > s.sum[best] ? c : best;
+        double *at = bin + 3 * vg_base__bin(edges, bins, s.sum[best]);
+        nll[n] = vg_base__nll(s.sum[y], FLOOR);
         sum += nll[n];
         at[0] += 1;
-        at[1] += s.turned[best];
+        at[1] += s.sum[best];
         at[2] += best == y;
         correct += best == y;
     }

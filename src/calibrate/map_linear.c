@@ -172,7 +172,7 @@ vg_status vg_map__fit_linear(vg_map_fit *out, double *linear, const double *f, c
                      .width = vg_calibration_map__width(options->method, rows->c),
                      .options = options,
                      .kernels = vg_calibrate__softmax_kernels(vg_base__cpu_tier())};
-    vg_objective objective = {w.width, &w, value, product};
+    vg_objective objective = {.n = w.width, .context = &w, .value = value, .product = product};
     vg_minimum found = {0};
     vg_status status = make_room(&w);
     if (status == VG_OK)

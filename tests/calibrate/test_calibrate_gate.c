@@ -152,7 +152,7 @@ static vg_status bend(void *context, const double *x, const double *v, double *h
 
 static void solver(void **state) {
     (void)state;
-    vg_objective o = {2, NULL, valley, bend};
+    vg_objective o = {.n = 2, .value = valley, .product = bend};
     double x[2] = {-1.2, 1};
     vg_minimum found;
     assert_int_equal(vg_newton_cg(&found, x, &o, 1e-10, 200), VG_OK);
@@ -161,9 +161,59 @@ static void solver(void **state) {
     assert_int_equal(found.iterations, 0);
 }
 
+/* The same between bounds: both variables end at most at 0.5, where only the first is held. */
+static void bounded_solver(void **state) {
+    (void)state;
+    vg_objective o = {.n = 2, .value = valley, .product = bend, .low = -2, .high = 0.5};
+    double x[2] = {-1.2, 0.4};
+    vg_minimum found;
+    assert_int_equal(vg_newton_cg(&found, x, &o, 1e-10, 200), VG_OK);
+    assert_true(found.converged && x[0] == 0.5 && fabs(x[1] - 0.25) < 1e-8);
+    o.low = 2; /* the unbounded minimum lies outside: a corner */
+    o.high = 3;
+    x[0] = x[1] = 2.5;
+    assert_int_equal(vg_newton_cg(&found, x, &o, 1e-10, 200), VG_OK);
+    assert_true(found.converged && x[0] == 2 && x[1] == 3);
+}
+
+/* A fit whose ks end at bounds takes few products with the Hessian, each of which reads all members. */
+static void products(void **state) {
+    (void)state;
+    enum { ROWS = 400, MEMBERS = 4, CLASSES = 40 };
+    static double many[ROWS * MEMBERS * CLASSES], x[CLASSES];
+    static int64_t own[ROWS];
+    for (size_t n = 0; n < ROWS; n++) {
+        own[n] = (int64_t)(uniform() * CLASSES);
+        for (size_t c = 0; c < CLASSES; c++) {
+            double mean = 8 * (uniform() - 0.5) + 7 * (c == (size_t)own[n]);
+            for (size_t m = 0; m < MEMBERS; m++)
+                many[(n * MEMBERS + m) * CLASSES + c] = mean + 3 * (uniform() - 0.5);
+        }
+    }
+    vg_fit_k_options options = VG_FIT_K_OPTIONS_INIT;
+    vg_predictions view = vg_predictions_f64(many, ROWS, MEMBERS, CLASSES);
+    vg_gate_data data;
+    vg_minimum found;
+    size_t held = 0;
+    options.logits = 1;
+    assert_int_equal(vg_gate_data__start(&data, &view, own, &options), VG_OK);
+    vg_objective o = vg_gate_data__objective(&data);
+    for (size_t c = 0; c < CLASSES; c++)
+        x[c] = vg_gate_data__variable(&data, 0.7);
+    assert_int_equal(vg_newton_cg(&found, x, &o, options.tolerance, 200), VG_OK);
+    for (size_t c = 0; c < CLASSES; c++) {
+        double k = vg_gate_data__k(&data, x[c]);
+        held += k < 1.0001 * options.k_min || k > 0.9999 * options.k_max;
+    }
+    vg_gate_data__stop(&data);
+    assert_true(found.converged && found.gradient <= options.tolerance);
+    assert_true(held > 0);
+    assert_in_range(found.products, 1, 300);
+}
+
 int main(void) {
     fill();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients), cmocka_unit_test(threads),
-                                       cmocka_unit_test(solver)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients), cmocka_unit_test(threads), cmocka_unit_test(solver),
+                                       cmocka_unit_test(bounded_solver), cmocka_unit_test(products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
