@@ -5,7 +5,8 @@
  * tokens where they lie in the text. It accepts what jansson accepts, and describes errors in its words:
  *
  *     VALUE  = { "KEY": VALUE, ... } | [VALUE, ...] | "TEXT" | NUMBER | true | false | null
- *     NUMBER = -? (0 | [1-9][0-9]*) (.[0-9]+)? ([eE][+-]?[0-9]+)?; without point and exponent an integer of 64 bits */
+ *     NUMBER = -? (0 | [1-9][0-9]*) (.[0-9]+)? ([eE][+-]?[0-9]+)?; without point and exponent an integer of 64 bits
+ *              -Infinity with VG_JSON_INFINITY */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -233,9 +234,27 @@ static int take_real(reader *r) {
     return TOKEN_REAL;
 }
 
+/* A word that begins at r->begin, whose first byte or two have been read, to its last letter. */
+static bool scan_letters(reader *r, const char *word) {
+    int c;
+    while (is_letter(c = next_byte(r))) {
+    }
+    step_back(r, c);
+    return r->at - r->begin == strlen(word) && memcmp(r->text + r->begin, word, r->at - r->begin) == 0;
+}
+
+static int scan_infinity(reader *r) {
+    if (!scan_letters(r, "-Infinity"))
+        return TOKEN_INVALID;
+    r->real = -DBL_MAX;
+    return TOKEN_REAL;
+}
+
 /* c: its first byte, which has been read. */
 static int scan_number(reader *r, int c) {
     c = c == '-' ? next_byte(r) : c;
+    if (is_letter(c) && r->flags & VG_JSON_INFINITY)
+        return scan_infinity(r);
     bool zero = c == '0', whole = is_digit(c);
     if (whole)
         c = zero ? next_byte(r) : skip_digits(r);
@@ -264,13 +283,11 @@ static int scan_number(reader *r, int c) {
 
 static int scan_word(reader *r) {
     static const char *const words[] = {"true", "false", "null"};
-    int c;
-    while (is_letter(c = next_byte(r))) {
-    }
-    step_back(r, c);
     for (int i = 0; i < 3; i++)
-        if (r->at - r->begin == strlen(words[i]) && memcmp(r->text + r->begin, words[i], r->at - r->begin) == 0)
+        if (scan_letters(r, words[i]))
             return TOKEN_TRUE + i;
+    if (r->flags & VG_JSON_INFINITY && (scan_letters(r, "NaN") || scan_letters(r, "Infinity")))
+        fail(r, "a number that is not finite (-Infinity is allowed, in logits)");
     return TOKEN_INVALID;
 }
 

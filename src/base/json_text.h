@@ -3,7 +3,9 @@
 #ifndef VG_JSON_TEXT_H
 #define VG_JSON_TEXT_H
 
+#include <float.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -36,6 +38,13 @@ static inline char *vg_base__json_text(const json_t *value, size_t flags) {
 /* json_loadb(), and no value where an allocation failed, which json_loadb() does not always notice: *error then says
  * "out of memory". `error` may be NULL. */
 json_t *vg_base__json_load(const char *text, size_t size, size_t flags, json_error_t *error);
+/* A flag of vg_base__json_load(): -Infinity, as Python's json module writes it, is taken for a number. jansson has no
+ * value for it, so that it is kept as -DBL_MAX; vg_base__json_number() gives it back. */
+#define VG_JSON_INFINITY ((size_t)1 << 40)
+static inline double vg_base__json_number(const json_t *number) {
+    double value = json_number_value(number);
+    return value == -DBL_MAX ? -INFINITY : value;
+}
 bool vg_base__json_no_memory(const json_error_t *error);
 /* The same of a file. The message names it, with line and column. */
 vg_status vg_base__json_load_file(json_t **out, const char *path, size_t flags);

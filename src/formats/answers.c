@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/json_text.h"
 
 bool vg_answers__has(const json_t *line) {
     return json_object_get(line, "choices") || json_object_get(line, "responses") ||
@@ -49,7 +50,7 @@ static vg_status add_token(vg_answers *a, const char *token, const json_t *logpr
     bool found = true;
     if (!token || !(json_is_number(logprob) || json_is_null(logprob)))
         return refuse(why, "a listed token has no text or no number \"logprob\"");
-    double value = json_is_null(logprob) ? -INFINITY : json_number_value(logprob);
+    double value = json_is_null(logprob) ? -INFINITY : vg_base__json_number(logprob);
     if (isnan(value) || value > 1e-3)
         return refuse(why, "a \"logprob\" is above 0: it is not a log-probability");
     while (length > 0 && strchr(" \t\r\n", token[length - 1]))

@@ -105,7 +105,7 @@ static vg_status parse(json_t **out, const vg_source *source, span s) {
                              s.begin, s.end - s.begin, VG_JSON_LIMIT);
     json_error_t error;
     *out = vg_base__json_load((const char *)source->map.bytes + s.begin, s.end - s.begin,
-                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | VG_JSON_INFINITY, &error);
     if (!*out)
         return vg_base__fail(vg_base__json_no_memory(&error) ? VG_ERR_MEMORY : VG_ERR_FORMAT, "%s: byte %zu: %s",
                              source->path, s.begin + (size_t)error.position, error.text);

@@ -55,7 +55,7 @@ static vg_status add_classes(vg_json_records *r, const json_t *list, size_t memb
         if (!json_is_number(number))
             return vg_base__fail(VG_ERR_FORMAT, "%s: %s %zu: member %zu, class %zu is not a number", r->source->path,
                                  r->unit, r->number, member, i);
-        VG_TRY(vg_column__push_f64(&r->value, json_number_value(number)));
+        VG_TRY(vg_column__push_f64(&r->value, vg_base__json_number(number)));
     }
     return VG_OK;
 }
@@ -212,8 +212,8 @@ static vg_status finish_answers(vg_json_records *r) {
         status = vg_column__push_f64(&r->value, values[i]);
     vg_base__release(values);
     for (size_t i = 0; i < a->tokens.count && status == VG_OK; i++)
-        status = vg_strings__push(&r->source->classes, vg_strings__at(&a->tokens, i),
-                                  strlen(vg_strings__at(&a->tokens, i)));
+        status =
+            vg_strings__push(&r->source->classes, vg_strings__at(&a->tokens, i), strlen(vg_strings__at(&a->tokens, i)));
     return status == VG_OK ? vg_strings__push(&r->source->classes, VG_ANSWERS_OTHER, strlen(VG_ANSWERS_OTHER)) : status;
 }
 

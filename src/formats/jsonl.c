@@ -12,7 +12,7 @@ static vg_status read_line(vg_json_records *r, const vg_lines *lines) {
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu has %zu bytes, at most %d can be read", r->source->path,
                              r->number, lines->length, VG_JSON_LIMIT);
     json_error_t error;
-    json_t *object = vg_base__json_load(lines->text, lines->length, JSON_REJECT_DUPLICATES, &error);
+    json_t *object = vg_base__json_load(lines->text, lines->length, JSON_REJECT_DUPLICATES | VG_JSON_INFINITY, &error);
     if (!object)
         return vg_base__fail(vg_base__json_no_memory(&error) ? VG_ERR_MEMORY : VG_ERR_FORMAT,
                              "%s: line %zu, column %d: %s", r->source->path, r->number, error.position, error.text);

@@ -8,12 +8,14 @@
 #include "vargate/temperatures.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
+#include "formats/json_records.h"
 
 static bool fail(vg_stream_line *line, const char *text) {
     snprintf(line->error, sizeof line->error, "%s", text);
@@ -113,6 +115,10 @@ static const char *read_number(const char *p, double *out) {
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     decimal number;
     const char *end = read_decimal(p, &number);
+    if (!end && strncmp(p, "-Infinity", 9) == 0) {
+        *out = -INFINITY;
+        return p + 9;
+    }
     if (!end)
         return NULL;
     if (number.digits <= 19 && number.mantissa <= (uint64_t)1 << 53 && number.exponent >= -22 &&
@@ -248,7 +254,7 @@ static bool take_row(vg_stream_line *line, const json_t *row, size_t member, con
             snprintf(line->error, sizeof line->error, "\"%s\": member %zu, class %zu is not a number", key, member, i);
             return false;
         }
-        line->values[member * c + i] = json_number_value(value);
+        line->values[member * c + i] = vg_base__json_number(value);
     }
     return true;
 }
@@ -287,24 +293,34 @@ static bool take_answers(vg_stream_line *line, const json_t *object) {
 }
 
 static bool take_object(vg_stream_line *line, const json_t *object) {
-    const json_t *p = json_object_get(object, "p"), *z = json_object_get(object, "z");
+    const char *key, *found = NULL;
+    const json_t *rows = NULL;
+    json_t *value;
     if (!json_is_object(object))
         return fail(line, "not a JSON object");
     if (!take_id(line, json_object_get(object, "id")))
         return fail_memory(line);
-    if (p && z)
-        return fail(line, "both \"p\" and \"z\"; give one");
-    if (!p && !z && vg_answers__has(object))
+    json_object_foreach((json_t *)object, key, value) {
+        vg_json_role role = vg_json__role(&(vg_roles){0}, key);
+        if (role != VG_JSON_PROBABILITIES && role != VG_JSON_LOGITS)
+            continue;
+        if (rows) {
+            snprintf(line->error, sizeof line->error, "both \"%s\" and \"%s\"; give one", found, key);
+            return false;
+        }
+        found = key, rows = value, line->logits = role == VG_JSON_LOGITS;
+    }
+    if (rows)
+        return take_rows(line, rows, found);
+    if (vg_answers__has(object))
         return take_answers(line, object);
-    if (!p && !z)
-        return fail(line, "neither \"p\" (probabilities) nor \"z\" (logits)");
-    line->logits = z != NULL;
-    return take_rows(line, z ? z : p, z ? "z" : "p");
+    return fail(line, "neither \"p\" (probabilities) nor \"z\" (logits)");
 }
 
 static bool read_full(vg_stream_line *line, const char *text, size_t length) {
     json_error_t error;
-    json_t *object = vg_base__json_load(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *object =
+        vg_base__json_load(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | VG_JSON_INFINITY, &error);
     if (!object) {
         line->no_memory = vg_base__json_no_memory(&error);
         snprintf(line->error, sizeof line->error, "not JSON at byte %d: %.180s", error.position, error.text);
