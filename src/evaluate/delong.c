@@ -41,10 +41,15 @@ double vg_evaluate__placements(double *influence, const uint32_t *order, const u
     for (size_t i = 0, end; i < rows; i = end) {
         end = group_end(&hits, places, i);
         double others = (double)(end - i) - hits;
-        double of_positive = ((below + others / 2) / negatives - area) / positives;
-        double of_negative = ((positives - seen - hits / 2) / positives - area) / negatives;
-        for (size_t j = i; j < end; j++)
-            influence[order[j]] = places[j] & VG_PLACE_POSITIVE ? of_positive : of_negative;
+        if (end - i == 1) { /* the usual case: only the side of this row is computed, by selections */
+            double count = hits > 0 ? below : positives - seen, whole = hits > 0 ? negatives : positives;
+            influence[order[i]] = (count / whole - area) / (hits > 0 ? positives : negatives);
+        } else {
+            double of_positive = ((below + others / 2) / negatives - area) / positives;
+            double of_negative = ((positives - seen - hits / 2) / positives - area) / negatives;
+            for (size_t j = i; j < end; j++)
+                influence[order[j]] = places[j] & VG_PLACE_POSITIVE ? of_positive : of_negative;
+        }
         below += others;
         seen += hits;
     }
@@ -90,33 +95,17 @@ vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, co
 
 /* --- public --- */
 
-/* A measure's order and the influences it gives. */
+/* The influences that a measure's order gives. room: whose memory is used; may be NULL. */
 static vg_status influences(double *area, double *influence, const vg_rank_column *column, const uint8_t *positive,
-                            size_t rows) {
-    vg_keyed *pairs = NULL;
-    uint32_t *order = NULL;
-    uint8_t *places = NULL;
-    vg_status status = vg_base__alloc(&pairs, 2 * rows, sizeof *pairs, "keys to sort");
-    if (status == VG_OK)
-        status = vg_base__alloc(&order, rows, sizeof *order, "orders");
-    if (status == VG_OK)
-        status = vg_base__alloc(&places, rows, 1, "orders");
-    for (size_t i = 0; status == VG_OK && i < rows; i++) {
-        double value = vg_evaluate__value(column, i);
-        if (isnan(value))
-            status = vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it",
-                                   column->measure.name, i);
-        pairs[i] = (vg_keyed){vg_evaluate__key(column->measure.certainty ? -value : value), (uint32_t)i};
-    }
-    if (status == VG_OK)
-        status = vg_evaluate__sort_pairs(pairs, pairs + rows, rows, NULL, 0);
+                            size_t rows, const vg_rank_room *room) {
+    vg_row_order order;
+    VG_TRY(vg_evaluate__row_order_new(&order, rows, room));
+    vg_status status = vg_evaluate__row_order(&order, column, positive, rows);
     if (status == VG_OK) {
-        vg_evaluate__places(order, places, pairs, positive, rows);
-        *area = vg_evaluate__placements(influence, order, places, rows);
+        vg_base__populate(influence, rows * sizeof *influence);
+        *area = vg_evaluate__placements(influence, order.order, order.places, rows);
     }
-    vg_base__release(pairs);
-    vg_base__release(order);
-    vg_base__release(places);
+    vg_evaluate__row_order_free(&order);
     return status;
 }
 
@@ -153,7 +142,7 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
     VG_TRY(check(out, measure, positive, rows, o));
     VG_TRY(vg_base__alloc(&influence, rows, sizeof *influence, "placements"));
     vg_rank_column column = {.measure = *measure};
-    vg_status status = influences(&area, influence, &column, positive, rows);
+    vg_status status = influences(&area, influence, &column, positive, rows, NULL);
     if (status == VG_OK)
         *out = vg_evaluate__auroc_estimate(area, influence, positive, rows, o->rows_per_sample, o->confidence);
     vg_base__release(influence);
@@ -180,13 +169,14 @@ typedef struct pair_work {
     const vg_rank_column *columns[2];
     const uint8_t *positive;
     size_t rows;
+    const vg_rank_room *rooms; /* one for each worker, or NULL */
     double *influence, area[2];
 } pair_work;
 
 static vg_status run_side(void *context, size_t side, unsigned worker) {
     pair_work *w = context;
-    (void)worker;
-    return influences(&w->area[side], w->influence + side * w->rows, w->columns[side], w->positive, w->rows);
+    return influences(&w->area[side], w->influence + side * w->rows, w->columns[side], w->positive, w->rows,
+                      w->rooms ? &w->rooms[worker] : NULL);
 }
 
 /* w->influence is allocated, and released by the caller. pool: NULL for this thread alone. */
@@ -210,8 +200,8 @@ static double difference_test(vg_estimate *difference, const pair_work *w, size_
 }
 
 vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
-                                  const vg_tally *t, double confidence, vg_pool *pool) {
-    pair_work w = {{columns[0], columns[1]}, t->error, t->rows, NULL, {0, 0}};
+                                  const vg_tally *t, double confidence, const vg_rank_room *rooms, vg_pool *pool) {
+    pair_work w = {{columns[0], columns[1]}, t->error, t->rows, rooms, NULL, {0, 0}};
     vg_status status = run_pair(&w, pool);
     if (status == VG_OK)
         *p_value = difference_test(difference, &w, t->multilabel ? t->classes : 1, confidence);
@@ -227,7 +217,7 @@ vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, co
     VG_TRY(check(out, first, positive, rows, &o));
     VG_TRY(check(out, second, positive, rows, &o));
     vg_rank_column columns[2] = {{.measure = *first}, {.measure = *second}};
-    pair_work w = {{&columns[0], &columns[1]}, positive, rows, NULL, {0, 0}};
+    pair_work w = {{&columns[0], &columns[1]}, positive, rows, NULL, NULL, {0, 0}};
     vg_status status = run_pair(&w, NULL);
     size_t width = o.rows_per_sample;
     if (status == VG_OK) {

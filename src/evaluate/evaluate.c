@@ -276,9 +276,9 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
     vg_status status = vg_evaluate__pulse(&pulse, 0); /* at least once, also where the other workers do everything */
     if (status == VG_OK)
         status = rank_all(&work, pool);
-    release_work(&work, pool);
     if (status == VG_OK)
-        status = vg_evaluate__lead(e, t, columns, pool);
+        status = vg_evaluate__lead(e, t, columns, work.rooms, pool);
+    release_work(&work, pool);
     if (status == VG_OK)
         status = vg_evaluate__class_figures(e, t, columns);
     if (status == VG_OK && o->resamples > 0)

@@ -418,14 +418,26 @@ enum {
     VG_PLACE_POSITIVE = 2
 }; /* marks of a position in an order: the last of equal values; a positive row */
 void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive, size_t rows);
+/* The rows of a measure by rising value, and the marks of each position (row_order.c). */
+typedef struct vg_row_order {
+    const vg_rank_room *room;  /* whose memory `items` and `order` are; NULL: allocated */
+    uint64_t *items, *scratch; /* rows each */
+    uint32_t *order;           /* rows */
+    uint8_t *places;           /* rows */
+} vg_row_order;
+/* room: memory that is used instead of memory of its own, of a room for at least as many rows; may be NULL. */
+vg_status vg_evaluate__row_order_new(vg_row_order *o, size_t rows, const vg_rank_room *room);
+void vg_evaluate__row_order_free(vg_row_order *o);
+vg_status vg_evaluate__row_order(vg_row_order *o, const vg_rank_column *column, const uint8_t *positive, size_t rows);
 /* The area, and each row's influence on it: they sum to 0. NaN, influence unchanged, when all or none are positive. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows);
 vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
                                         size_t rows_per_sample, double confidence);
 
-/* The difference of the error AUROCs of two measures with its interval, and the p-value of no difference. */
+/* The difference of the error AUROCs of two measures with its interval, and the p-value of no difference. rooms: one
+ * for each worker of the pool, whose memory is used. */
 vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
-                                  const vg_tally *t, double confidence, vg_pool *pool);
+                                  const vg_tally *t, double confidence, const vg_rank_room *rooms, vg_pool *pool);
 
 /* The interval of a coverage at `risk`; factor >= 1: the rows that count as one independent row (rank_intervals.c). */
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
@@ -479,7 +491,8 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 /* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
 /* Called after the rankings and the rule. With resamples it only finds the leader and its rival;
  * vg_evaluate__lead_resampled does the rest. */
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_pool *pool);
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
+                            const vg_rank_room *rooms, vg_pool *pool);
 /* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
  * `stride` apart. */
 /* The test of the lead from the variance of the difference. */

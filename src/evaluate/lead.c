@@ -39,14 +39,15 @@ static void set_p(vg_evaluation *e, double p_value) {
     e->lead.corrected = isnan(p_value) ? NAN : fmin(1, p_value * (double)(e->measure_count - 1));
 }
 
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_pool *pool) {
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
+                            const vg_rank_room *rooms, vg_pool *pool) {
     vg_measure_lead *lead = &e->lead;
     double p_value;
     vg_evaluate__lead_names(e);
     if (lead->leader == e->measure_count || lead->rival == e->measure_count || e->resamples > 0)
         return VG_OK;
     const vg_rank_column *pair[2] = {&columns[lead->leader], &columns[lead->rival]};
-    VG_TRY(vg_evaluate__auroc_test(&lead->difference, &p_value, pair, t, e->confidence, pool));
+    VG_TRY(vg_evaluate__auroc_test(&lead->difference, &p_value, pair, t, e->confidence, rooms, pool));
     set_p(e, p_value);
     return VG_OK;
 }

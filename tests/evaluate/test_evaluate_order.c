@@ -16,7 +16,7 @@
 #include "evaluate/evaluate_internal.h"
 #include "vargate/evaluate.h"
 
-enum { KINDS = 9 };
+enum { KINDS = 11 };
 
 static double draw(vg_random *random, int kind, size_t i) {
     double r = vg_random__unit(random), s = i % 2 ? 1 : -1;
@@ -29,6 +29,8 @@ static double draw(vg_random *random, int kind, size_t i) {
     case 5: return r < .5 ? 1 + floor(r * 1e4) * 0x1p-52 : 1 + r * 0x1p-30;  /* a bunch inside one bucket */
     case 6: return -exp(8 * r);                                              /* certainties, negated */
     case 7: return (double)i;                                                /* sorted already */
+    case 8: return floor(33 * r) / 8;                                        /* 33 values: one too many to count */
+    case 9: return s * (r > .5 ? 1e300 : 1) * (1 + floor(4 * r) * 0x1p-52);  /* apart in the last bits */
     default: return (double)(float)(r * r) * (i % 1000 ? 1 : -1e-17);        /* single precision, a few below zero */
     }
 }
@@ -41,6 +43,67 @@ typedef struct row {
 static int by_value_then_error(const void *a, const void *b) {
     const row *x = a, *y = b;
     return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : x->error - y->error;
+}
+
+/* The groups of a ranking: rows of equal value that hold an error, by rising value. */
+static void check_groups(const vg_rank_groups *g, const row *rows, size_t n) {
+    size_t group = 0, tied = 0, seen = 0;
+    for (size_t first = 0, end; first < n; first = end) {
+        size_t wrong = 0;
+        for (end = first; end < n && rows[end].value == rows[first].value; end++)
+            wrong += rows[end].error;
+        if (wrong == 0)
+            continue;
+        assert_true(group < g->count);
+        assert_int_equal(g->before[group], first);
+        if (end - first > 1) {
+            assert_true(tied < g->tied_count);
+            assert_int_equal(g->tied[tied].group, group);
+            assert_int_equal(g->tied[tied].mass, end - first);
+            assert_int_equal(g->tied[tied].errors, wrong);
+            assert_int_equal(g->tied[tied++].seen, seen);
+        }
+        seen += wrong;
+        group++;
+    }
+    assert_int_equal(group, g->count);
+    assert_int_equal(tied, g->tied_count);
+    assert_int_equal(seen, g->wrong);
+}
+
+/* The rows in order: every row once, its value in its place, and the marks. */
+static void check_row_order(vg_row_order *o, const vg_rank_column *column, const uint8_t *positive, const row *rows,
+                            size_t n) {
+    uint8_t *seen = calloc(n, 1);
+    assert_int_equal(vg_evaluate__row_order(o, column, positive, n), VG_OK);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = o->order[i];
+        assert_true(at < n && !seen[at]++);
+        double value = vg_evaluate__value(column, at);
+        assert_true((column->measure.certainty ? -value : value) == rows[i].value);
+        assert_int_equal((o->places[i] & VG_PLACE_POSITIVE) != 0, positive[at]);
+        assert_int_equal((o->places[i] & VG_PLACE_END) != 0, i + 1 == n || rows[i + 1].value != rows[i].value);
+    }
+    free(seen);
+}
+
+/* Groups and rows of what check_order ordered. */
+static void check_beside(vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors, const row *rows,
+                         size_t n) {
+    vg_rank_groups groups;
+    vg_row_order own, shared;
+    uint8_t *positive = malloc(n);
+    for (size_t i = 0; i < n; i++)
+        positive[i] = errors[2 * i];
+    assert_int_equal(vg_evaluate__rank_groups(&groups, room, column, errors, 2, n), VG_OK);
+    check_groups(&groups, rows, n);
+    assert_int_equal(vg_evaluate__row_order_new(&own, n, NULL), VG_OK);
+    check_row_order(&own, column, positive, rows, n);
+    assert_int_equal(vg_evaluate__row_order_new(&shared, n, room), VG_OK);
+    check_row_order(&shared, column, positive, rows, n);
+    vg_evaluate__row_order_free(&own);
+    vg_evaluate__row_order_free(&shared);
+    free(positive);
 }
 
 static void check_order(int kind, size_t n, bool certainty, double rate) {
@@ -73,6 +136,7 @@ static void check_order(int kind, size_t n, bool certainty, double rate) {
         }
     }
     assert_int_equal(done, n);
+    check_beside(&room, &(vg_rank_column){.measure = measure}, errors, rows, n);
     vg_evaluate__rank_room_free(&room);
     free(values);
     free(errors);
