@@ -5,7 +5,8 @@
 
 #include "measures/kernel.h"
 
-enum { MANY_CLASSES = 32 }; /* from here on a separate kernel for a member's search is faster */
+/* Up to FEW_CLASSES, and from MANY_CLASSES on, the tier's own kernels search faster. */
+enum { FEW_CLASSES = 16, MANY_CLASSES = 32 };
 enum { BASE_MOST = 512, BASE_LEAST = 128, BASE_ELEMENTS = 1 << 18 };
 
 size_t vg_disagreement__base(size_t m, size_t c) {
@@ -74,12 +75,14 @@ TOPS(tops_half, uint16_t, int32_t, half_order)
 /* The most probable class of each member of sample n. */
 static void find_tops(uint32_t *tops, const vg_predictions *in, size_t n) {
     ptrdiff_t at = (ptrdiff_t)n * in->stride_n;
-    uint32_t (*top)(const float *, size_t) = vg_measures__tier()->top;
+    const vg_kernel_tier *tier = vg_measures__tier();
     switch (in->dtype) {
     case VG_F32:
         if (in->stride_c == 1 && in->c >= MANY_CLASSES)
             for (size_t m = 0; m < in->m; m++)
-                tops[m] = top((const float *)in->data + at + (ptrdiff_t)m * in->stride_m, in->c);
+                tops[m] = tier->top((const float *)in->data + at + (ptrdiff_t)m * in->stride_m, in->c);
+        else if (in->stride_c == 1 && in->c <= FEW_CLASSES && tier->tops)
+            tier->tops(tops, (const float *)in->data + at, in->stride_m, in->m, in->c);
         else if (in->stride_c == 1) /* the usual case, compiled for it */
             tops_f32(tops, (const float *)in->data + at, in, 1);
         else
@@ -113,15 +116,30 @@ double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, 
     return 2 * above * (members - above) / (members * (members - 1));
 }
 
+/* The most members that name one class. `named`: C, zero between calls. */
+static size_t most_named(const uint32_t *tops, size_t members, size_t classes, uint32_t *named) {
+    uint32_t most = 0;
+    if (members < 16 && classes <= 16) { /* counts of four bits, in one register */
+        uint64_t counts = 0, here;
+        for (size_t m = 0; m < members; m++) {
+            counts += (uint64_t)1 << 4 * tops[m];
+            here = counts >> 4 * tops[m] & 15;
+            most = here > most ? (uint32_t)here : most;
+        }
+        return most;
+    }
+    for (size_t m = 0; m < members; m++)
+        most = ++named[tops[m]] > most ? named[tops[m]] : most;
+    for (size_t m = 0; m < members; m++)
+        named[tops[m]] = 0;
+    return most;
+}
+
 double vg_disagreement__votes(const vg_predictions *in, size_t n, uint32_t *work) {
-    uint32_t *tops = work, *named = work + in->m, most = 0;
     if (in->m < 2)
         return 0;
-    find_tops(tops, in, n);
-    for (size_t m = 0; m < in->m; m++)
-        most = ++named[tops[m]] > most ? named[tops[m]] : most;
-    for (size_t m = 0; m < in->m; m++)
-        named[tops[m]] = 0;
+    find_tops(work, in, n);
+    size_t most = most_named(work, in->m, in->c, work + in->m);
     return (double)(in->m - most) / (double)in->m;
 }
 

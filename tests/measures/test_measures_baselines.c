@@ -114,8 +114,8 @@ static void check(const setting *s) {
 
 static void formulas(void **state) {
     (void)state;
-    static const size_t shapes[][3] = {{37, 5, 10}, {19, 1, 2},  {9, 2, 19},   {5, 16, 7},
-                                       {3, 40, 33}, {3, 5, 300}, {2, 3, 1001}, {2, 12, 500}};
+    static const size_t shapes[][3] = {{37, 5, 10},  {19, 1, 2},   {9, 2, 19},  {5, 16, 7},  {3, 40, 33}, {3, 5, 300},
+                                       {2, 3, 1001}, {2, 12, 500}, {9, 15, 16}, {9, 16, 16}, {9, 4, 17}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int kind = 0; kind < 6; kind++) {
             setting s = {shapes[i][0], shapes[i][1], shapes[i][2], kind >= 2, kind % 2, kind >= 4 ? 1.7 : 0};
