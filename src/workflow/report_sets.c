@@ -128,6 +128,12 @@ vg_status vg_report_sets__halves(char **out, vg_score_input *in) {
     return status;
 }
 
+/* Passes on all but warnings. */
+static int notify_silently(void *context, const vg_job_message *message) {
+    const vg_job *job = context;
+    return job->notify && message->event != VG_JOB_WARNING ? job->notify(job->context, message) : 0;
+}
+
 vg_status vg_report_sets__files(char **out, const char *path, const char *calibration, const vg_input_options *reading,
                                 const vg_job *job) {
     vg_sets *sets[SCORES] = {NULL, NULL};
@@ -142,6 +148,8 @@ vg_status vg_report_sets__files(char **out, const char *path, const char *calibr
     own.calibration = calibration;
     own.job = *job;
     for (size_t s = 0; s < count && status == VG_OK; s++) {
+        if (s > 0) /* the files are the same, and so would be the warnings */
+            own.job = (vg_job){notify_silently, (void *)(uintptr_t)job};
         vg_sets_options options = options_of(s, NULL);
         status = vg_sets_file(&sets[s], &options, path, &input, &own);
     }

@@ -116,4 +116,10 @@ found=$(verdict_in verdict-scores)
 if [ -n "$found" ] && [ "$found" = "$(verdict_in verdict-predictions)" ]; then pass; else
     fail "another verdict in the report on scores"
 fi
+
+# What is wrong with the calibration file is said once, not once for every kind of set.
+run report $example --calibration $example -o sets-page --no-figures
+exits 0
+says "is also the --calibration file"
+if [ "$(grep -c "is also the --calibration file" "$folder/err")" -eq 1 ]; then pass; else fail "warns twice"; fi
 cd "$root" || exit 1
