@@ -26,6 +26,7 @@ typedef struct linear_work {
     double *scratch;     /* workers x 2 c */
     const double *x, *v; /* the point; the direction, NULL: the gradient */
     bool known;          /* p belongs to `at` */
+    bool diagonal;       /* the Hessian's diagonal is asked for */
     const vg_softmax_kernels *kernels;
 } linear_work;
 
@@ -43,6 +44,23 @@ static void add_back(double *sums, const double *g, const double *f, const linea
     } else {
         for (size_t j = 0; j < c; j++)
             w->kernels->add_scaled(sums + j * c, g, f[j], c);
+        w->kernels->add_scaled(sums + c * c, g, 1, c);
+    }
+}
+
+/* Adds the diagonal of the Hessian: in u it is p (1 - p), and a parameter's share of u is a feature or 1. */
+static void add_diagonal(double *sums, double *g, const double *p, const double *f, const linear_work *w) {
+    size_t c = w->c;
+    for (size_t i = 0; i < c; i++)
+        g[i] = p[i] * (1 - p[i]);
+    if (w->method == VG_CALIBRATE_VECTOR) {
+        for (size_t i = 0; i < c; i++) {
+            sums[i] += g[i] * f[i] * f[i];
+            sums[c + i] += g[i];
+        }
+    } else {
+        for (size_t j = 0; j < c; j++)
+            w->kernels->add_scaled(sums + j * c, g, f[j] * f[j], c);
         w->kernels->add_scaled(sums + c * c, g, 1, c);
     }
 }
@@ -70,6 +88,10 @@ static vg_status sum_chunk(void *context, size_t index, unsigned worker) {
         size_t y = (size_t)w->rows->y[i];
         if (!w->known)
             sums[w->width] += place(p, u, f, y, w);
+        if (w->diagonal) {
+            add_diagonal(sums, g, p, f, w);
+            continue;
+        }
         if (w->v) {
             double along = 0;
             vg_map__linear(u, f, w->v, w->method, c, w->kernels);
@@ -86,14 +108,21 @@ static vg_status sum_chunk(void *context, size_t index, unsigned worker) {
     return VG_OK;
 }
 
+/* The weight of parameter i in the penalty of dirichlet. */
+static double weight_of(size_t i, const linear_work *w) {
+    size_t c = w->c;
+    if (i < c * c && i % (c + 1) == 0)
+        return 0;
+    return i >= c * c ? w->options->intercept / (double)c : w->options->off_diagonal / (double)(c * (c - 1));
+}
+
 /* The penalty of dirichlet at x and, in `to`, its derivative, which is also its Hessian times x. */
 static double penalise(double *to, const double *x, const linear_work *w) {
-    size_t c = w->c;
-    double off = w->options->off_diagonal / (double)(c * (c - 1)), shift = w->options->intercept / (double)c, sum = 0;
+    double sum = 0;
     if (w->method != VG_CALIBRATE_DIRICHLET)
         return 0;
-    for (size_t i = 0; i < c * c + c; i++) {
-        double weight = i >= c * c ? shift : i % (c + 1) == 0 ? 0 : off;
+    for (size_t i = 0; i < w->width; i++) {
+        double weight = weight_of(i, w);
         sum += weight * x[i] * x[i];
         to[i] += 2 * weight * x[i];
     }
@@ -122,7 +151,7 @@ static vg_status value(void *context, const double *x, double *f, double *g) {
         return vg_base__fail(VG_ERR_INTERRUPTED, "calibration stopped after %zu fits", w->rows->done);
     w->x = x;
     w->v = NULL;
-    w->known = false;
+    w->known = w->diagonal = false;
     VG_TRY(run(w, g, f));
     memcpy(w->at, x, w->width * sizeof *x);
     *f += penalise(g, x, w);
@@ -134,10 +163,24 @@ static vg_status product(void *context, const double *x, const double *v, double
     double loss;
     w->x = x;
     w->v = v;
+    w->diagonal = false;
     w->known = memcmp(w->at, x, w->width * sizeof *x) == 0; /* false after a step that was rejected */
     VG_TRY(run(w, hv, &loss));
     memcpy(w->at, x, w->width * sizeof *x);
     penalise(hv, v, w);
+    return VG_OK;
+}
+
+static vg_status diagonal(void *context, const double *x, double *d) {
+    linear_work *w = context;
+    double loss;
+    w->x = x;
+    w->diagonal = true;
+    w->known = memcmp(w->at, x, w->width * sizeof *x) == 0;
+    VG_TRY(run(w, d, &loss));
+    memcpy(w->at, x, w->width * sizeof *x);
+    for (size_t i = 0; w->method == VG_CALIBRATE_DIRICHLET && i < w->width; i++)
+        d[i] += 2 * weight_of(i, w);
     return VG_OK;
 }
 
@@ -173,6 +216,8 @@ vg_status vg_map__fit_linear(vg_map_fit *out, double *linear, const double *f, c
                      .options = options,
                      .kernels = vg_calibrate__softmax_kernels(vg_base__cpu_tier())};
     vg_objective objective = {.n = w.width, .context = &w, .value = value, .product = product};
+    if (options->method != VG_CALIBRATE_TEMPERATURE)
+        objective.diagonal = diagonal;
     vg_minimum found = {0};
     vg_status status = make_room(&w);
     if (status == VG_OK)

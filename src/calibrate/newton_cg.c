@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { MOST_PRODUCTS = 250, ARRAYS = 10 };
-#define LEAST_SCALE 1e-3 /* of the diagonal against its largest entry */
+#define LEAST_SCALE 1e-5 /* of the diagonal against its largest entry */
 
 typedef struct workspace {
     double *g, *trial_g, *x, *s, *r, *d, *hd, *hs;
