@@ -3,9 +3,9 @@
  * p[n][m][c] and a[n][c] = mu / (sigma + eps) are kept in memory. With t = a(c)/k(c):
  *     Gamma(c) = max(1 - exp(-t), 1e-8)   Z_m = sum_c p_m(c) Gamma(c)   q_m = p_m Gamma / Z_m, p_m where Z_m <= 1e-8
  *     loss     = mean over n of -log max(mean_m q_m(y), 1e-8)
- * The variable is log k, between the logarithms of its bounds: where k is large, Gamma falls as 1/k and the loss is close
- * to a log-sum-exp of -log k, which is convex. What a point x costs once (gates, weights of members) is kept, because
- * several products with the Hessian are asked for at the same point. */
+ * The variable is log k, between the logarithms of its bounds: where k is large, Gamma falls as 1/k and the loss is
+ * close to a log-sum-exp of -log k, which is convex. What a point x costs once (gates, weights of members) is kept,
+ * because several products with the Hessian are asked for at the same point. */
 #ifndef VG_CALIBRATE_GATE_LOSS_H
 #define VG_CALIBRATE_GATE_LOSS_H
 

@@ -1,4 +1,5 @@
-/* newton_cg.h - minimises a smooth function of many variables, between bounds where there are any. Internal to calibrate.
+/* newton_cg.h - minimises a smooth function of many variables, between bounds where there are any. Internal to
+ * calibrate.
  *
  * A trust region surrounds the current point. Inside it Newton's equation is solved by conjugate gradients (Steihaug)
  * over the variables that no bound holds. They need products of the Hessian with vectors and never the Hessian itself,

@@ -2,6 +2,7 @@
  * name, the same at any thread count and in any cut into blocks; and what they must not refuse. In every SIMD tier. */
 #include "base/base.h"
 #include "measures_util.h"
+#include "tree_nodes.h"
 
 enum { N = 2100, M = 5, C = 6 };
 
@@ -408,24 +409,6 @@ static void probabilities_are_told_from_logits(void **state) {
     free(data);
 }
 
-typedef struct node { /* as scikit-learn keeps them */
-    int64_t left, right, feature;
-    double threshold;
-    unsigned char missing;
-} node;
-
-static vg_tree as_tree(const node *nodes, size_t count, const double *value) {
-    return (vg_tree){.left = &nodes->left,
-                     .right = &nodes->right,
-                     .feature = &nodes->feature,
-                     .threshold = &nodes->threshold,
-                     .missing = &nodes->missing,
-                     .node_stride = sizeof *nodes,
-                     .nodes = count,
-                     .value = value,
-                     .value_stride = 2};
-}
-
 /* Rows so long that they are read in blocks: a negative value is found wherever it lies, though the sum is 1. */
 static void long_rows(void **state) {
     (void)state;
@@ -460,7 +443,8 @@ static void trees_are_walked(void **state) {
     static const double first[10] = {0.1, 0.2, 0.3, 0.1, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2};
     uint32_t leaves[2][10];
     double out[2][10][2], some[2][3][2];
-    vg_tree trees[2] = {as_tree(nodes, 5, value), as_tree(nodes + 3, 1, value + 6)}; /* the second is a leaf alone */
+    vg_tree trees[2] = {tree_of(nodes, 5, value, 2),
+                        tree_of(nodes + 3, 1, value + 6, 2)}; /* the second is a leaf alone */
     assert_int_equal(vg_trees_check(trees, 2, 2), VG_OK);
     vg_trees_leaves(&leaves[0][0], trees, 2, &x[0][0], 10, 2); /* eight at once, and two one by one */
     vg_trees_values(&out[0][0][0], trees, 2, &leaves[0][0], 10, 10, 2);

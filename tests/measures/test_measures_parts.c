@@ -17,6 +17,7 @@
 #include "measures/kernel.h"
 #include "measures/measure_table.h"
 #include "measures/scorer.h"
+#include "tree_nodes.h"
 #include "vargate/measures.h"
 
 static void near(double found, double expected) {
@@ -245,25 +246,7 @@ static void wide_gates(void **state) {
 }
 
 /* --- trees -------------------------------------------------------------------------------------------------------- */
-typedef struct node {
-    int64_t left, right, feature;
-    double threshold;
-    unsigned char missing;
-} node;
-
 enum { NODES = 31, FEATURES = 3, SAMPLES = 21 };
-
-static vg_tree tree_of(const node *nodes, const double *value) {
-    return (vg_tree){.left = &nodes->left,
-                     .right = &nodes->right,
-                     .feature = &nodes->feature,
-                     .threshold = &nodes->threshold,
-                     .missing = &nodes->missing,
-                     .node_stride = sizeof *nodes,
-                     .nodes = NODES,
-                     .value = value,
-                     .value_stride = 3};
-}
 
 static void descents(void **state) {
     (void)state;
@@ -283,7 +266,7 @@ static void descents(void **state) {
                 for (size_t c = 0; c < 3; c++)
                     value[t][3 * i + c] = (double)(100 * i + c);
             }
-            trees[t] = tree_of(nodes[t], value[t]);
+            trees[t] = tree_of(nodes[t], NODES, value[t], 3);
         }
         if (trial % 2)
             trees[1].missing = NULL; /* a NaN then goes to the right */
@@ -323,11 +306,11 @@ static void trees_refused(void **state) {
         nodes[0].left = cases[i].left;
         nodes[0].right = cases[i].right;
         nodes[0].feature = cases[i].feature;
-        vg_tree t = tree_of(nodes, NULL);
+        vg_tree t = tree_of(nodes, NODES, NULL, 3);
         t.nodes = 3;
         assert_int_equal(vg_trees_check(&t, 1, 2), cases[i].ok ? VG_OK : VG_ERR_DATA);
     }
-    vg_tree t = tree_of(good, NULL);
+    vg_tree t = tree_of(good, NODES, NULL, 3);
     t.nodes = 0;
     assert_int_equal(vg_trees_check(&t, 1, 2), VG_ERR_DATA);
     t.nodes = (size_t)UINT32_MAX + 1;
