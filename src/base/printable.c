@@ -5,7 +5,6 @@
  * by which a name can pretend to be another. A backslash stays as it is, because paths of other systems have them. */
 #include "base/printable.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "vargate/status.h"
@@ -25,6 +24,13 @@ size_t vg_printable__sequence(const char *text) {
     if (length == 4 && ((at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)))
         return 0;
     return length;
+}
+
+bool vg_printable__is_utf8(const char *text) {
+    size_t length;
+    while (*text && (length = vg_printable__sequence(text)) > 0)
+        text += length;
+    return !*text;
 }
 
 /* Whether the sequence is shown as it is. */

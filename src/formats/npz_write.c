@@ -98,13 +98,10 @@ static vg_status make_comment(char **out, const vg_writer *writer) {
         return VG_OK;
     const char *path = vg_output__path(writer->output);
     json_t *metadata = json_object();
-    for (size_t i = 0; i < writer->metadata_count; i++)
-        if (json_object_set_new(metadata, writer->metadata[i].key, json_string(writer->metadata[i].value)) != 0) {
-            json_decref(metadata);
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path, writer->metadata[i].key);
-        }
-    *out = vg_base__json_text(metadata, JSON_COMPACT);
+    vg_status status = vg_writer__put_metadata(writer, metadata);
+    *out = status == VG_OK ? vg_base__json_text(metadata, JSON_COMPACT) : NULL;
     json_decref(metadata);
+    VG_TRY(status);
     if (!*out)
         return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its metadata", path);
     size_t size = strlen(*out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "formats/writer.h"
 
 vg_status vg_safetensors__begin(vg_writer *writer, vg_entry *entry) {
@@ -52,16 +53,15 @@ static vg_status build(vg_writer *writer, json_t *header, vg_entry *const *order
         json_t *metadata = json_object();
         if (json_object_set_new(header, "__metadata__", metadata) != 0)
             return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its header", path);
-        for (size_t i = 0; i < writer->metadata_count; i++)
-            if (json_object_set_new(metadata, writer->metadata[i].key, json_string(writer->metadata[i].value)) != 0)
-                return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path,
-                                     writer->metadata[i].key);
+        VG_TRY(vg_writer__put_metadata(writer, metadata));
     }
     uint64_t at = 0;
-    for (size_t i = 0; i < writer->count; at += order[i++]->bytes)
+    for (size_t i = 0; i < writer->count; at += order[i++]->bytes) {
+        if (!vg_printable__is_utf8(order[i]->name))
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: the name '%.100s' is not UTF-8", path, order[i]->name);
         if (json_object_set_new(header, order[i]->name, describe(order[i], at)) != 0)
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: the name '%.100s' is not UTF-8, or memory ran out", path,
-                                 order[i]->name);
+            return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its header", path);
+    }
     return VG_OK;
 }
 

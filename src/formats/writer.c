@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/printable.h"
 #include "formats/writer.h"
 
 static vg_status kind_of(vg_kind *kind, const char *path) {
@@ -230,6 +231,18 @@ vg_status vg_writer__metadata(vg_writer *writer, const char *key, const char *va
     if (!writer || !key || !value)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__metadata: writer, key and value must not be NULL");
     return spoil(writer, add_metadata(writer, key, value));
+}
+
+vg_status vg_writer__put_metadata(const vg_writer *writer, json_t *object) {
+    const char *path = vg_output__path(writer->output);
+    for (size_t i = 0; i < writer->metadata_count; i++) {
+        const vg_pair *pair = &writer->metadata[i];
+        if (!vg_printable__is_utf8(pair->key) || !vg_printable__is_utf8(pair->value))
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path, pair->key);
+        if (json_object_set_new(object, pair->key, json_string(pair->value)) != 0)
+            return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its metadata", path);
+    }
+    return VG_OK;
 }
 
 static vg_status finish(vg_writer *writer) {

@@ -2,6 +2,8 @@
 #ifndef VG_WRITER_H
 #define VG_WRITER_H
 
+#include <jansson.h>
+
 #include "base/file.h"
 #include "formats/source.h"
 
@@ -35,6 +37,8 @@ struct vg_writer {
 
 /* Begins an array of `count` texts of `characters` UTF-32 code points each; their bytes follow by vg_writer__append. */
 vg_status vg_writer__begin_texts(vg_writer *writer, const char *name, size_t characters, size_t count);
+/* Puts the metadata into a JSON object. */
+vg_status vg_writer__put_metadata(const vg_writer *writer, json_t *object);
 /* The .npy header of an entry; owned by the caller. */
 vg_status vg_writer__header(uint8_t **out, size_t *size, const vg_entry *entry);
 /* Write what precedes the elements of an array; what follows them; and the end of the file. */

@@ -20,6 +20,7 @@
 
 #include "backend/gate.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "formats/arrays.h"
 #include "nn/recipe.h"
 #include "vargate/formats.h"
@@ -252,12 +253,15 @@ static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path
 
 static vg_status names_text(char **out, const char *const *names, size_t count) {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(list, json_string(names[i])) != 0) {
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!vg_printable__is_utf8(names[i])) {
             json_decref(list);
             return vg_base__fail(VG_ERR_DATA, "the name of class %zu is not UTF-8", i);
         }
-    *out = json_dumps(list, 0);
+        vg_base__json_add(list, json_string(names[i]), &ok);
+    }
+    *out = ok ? vg_base__json_text(list, 0) : NULL;
     json_decref(list);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the class names");
 }
