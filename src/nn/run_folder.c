@@ -194,8 +194,9 @@ vg_status vg_train__rewrite(vg_training *t, const char *name, vg_status (*change
     vg_recipe recipe;
     vg_train_state state = t->state;
     VG_TRY(vg_train__path(path, sizeof path, t, name));
-    VG_TRY(vg_checkpoint__peek(path, &recipe, &t->state));
-    vg_status status = vg_checkpoint__load(path, t->learner, false);
+    vg_status status = vg_checkpoint__peek(path, &recipe, &t->state);
+    if (status == VG_OK)
+        status = vg_checkpoint__load(path, t->learner, false);
     if (status == VG_OK && change)
         status = change(t);
     if (status == VG_OK)
