@@ -81,7 +81,8 @@ static atomic_ulong calls[KINDS];
 static atomic_long live; /* blocks allocated and not freed */
 static const char *count_file, *skipped, *site_file;
 enum { SITES = 1 << 20 };
-static uint64_t *sites; /* SITES hashes; NULL: not asked for */
+static uint64_t *sites; /* SITES hashes; NULL: never asked for */
+static bool noted;      /* they are asked for */
 
 /* The function that this library hides. */
 #define NEXT(type, name) ((type)(uintptr_t)dlsym(RTLD_NEXT, name))
@@ -126,6 +127,14 @@ static enum kind kind_of(const char *name) {
     return NONE;
 }
 
+static bool make_sites(void) {
+    void *frames[4];
+    if (!sites && backtrace(frames, 4) > 0) /* the first call of backtrace() allocates */
+        sites = (uint64_t *)syscall(SYS_mmap, NULL, SITES * sizeof *sites, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return sites != NULL;
+}
+
 /* Sets the fault and begins to count anew. n 0: only counts. */
 void vg_fault_arm(const char *kind, unsigned long n, bool every);
 void vg_fault_arm(const char *kind, unsigned long n, bool every) {
@@ -138,6 +147,12 @@ void vg_fault_arm(const char *kind, unsigned long n, bool every) {
 /* Calls of a kind since then. */
 unsigned long vg_fault_calls(const char *kind);
 unsigned long vg_fault_calls(const char *kind) { return atomic_load(&calls[kind_of(kind)]); }
+/* Whether the stacks of allocations are noted from now on, and that of the n-th, from 1, since vg_fault_arm(), as a
+ * number. */
+void vg_fault_note(bool on);
+void vg_fault_note(bool on) { noted = on && make_sites(); }
+uint64_t vg_fault_site(unsigned long n);
+uint64_t vg_fault_site(unsigned long n) { return sites && n <= SITES ? sites[n - 1] : 0; }
 /* Blocks that are allocated. */
 long vg_fault_live(void);
 long vg_fault_live(void) { return atomic_load(&live); }
@@ -161,7 +176,6 @@ void __wrap_free(void *memory);
 
 __attribute__((constructor)) static void start(void) {
     const char *n = getenv("VARGATE_FAULT_AT");
-    void *frames[4];
     traced = says_yes("VARGATE_FAULT_TRACE");
     lasting = says_yes("VARGATE_FAULT_LAST");
     skipped = getenv("VARGATE_FAULT_SKIP");
@@ -169,9 +183,7 @@ __attribute__((constructor)) static void start(void) {
     site_file = getenv("VARGATE_FAULT_SITES");
     at = n ? strtoul(n, NULL, 10) : 0;
     wanted = kind_of(getenv("VARGATE_FAULT"));
-    if (site_file && backtrace(frames, 4) > 0) /* the first call of backtrace() allocates */
-        sites = (uint64_t *)syscall(SYS_mmap, NULL, SITES * sizeof *sites, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    noted = site_file && make_sites();
 #ifdef FAULT_WRAP
     if (json_set_alloc_funcs)
         json_set_alloc_funcs(__wrap_malloc, __wrap_free);
@@ -185,7 +197,7 @@ __attribute__((destructor)) static void end(void) {
     size_t length = 0;
     started = false;
     unsigned long allocations = atomic_load(&calls[ALLOC]);
-    if (sites)
+    if (site_file && sites)
         dump(site_file, sites, sizeof *sites * (allocations < SITES ? allocations : SITES));
     for (int i = 1; count_file && i < KINDS; i++)
         length += (size_t)snprintf(text + length, sizeof text - length, "%s %lu\n", kinds[i], atomic_load(&calls[i]));
@@ -222,7 +234,7 @@ static void note_site(unsigned long n) {
 static bool is_chosen(enum kind kind) {
     unsigned long n = atomic_fetch_add(&calls[kind], 1) + 1;
     bool chosen = wanted == kind && at && (n == at || ((lasting || kind == CLOCK) && n > at));
-    if (kind == ALLOC && sites)
+    if (kind == ALLOC && noted)
         note_site(n);
     if (chosen && traced) {
         void *frames[64];
