@@ -136,7 +136,7 @@ static void aurocs(void **state) {
     assert_true(e.low < .72 && e.high > .78);
 }
 
-/* --- differences and the lead --------------------------------------------------------------------------------------- */
+/* --- differences and the lead ------------------------------------------------------------------------------------- */
 static void differences(void **state) {
     (void)state;
     enum { R = 4 };
@@ -246,7 +246,7 @@ static void lead_by_variance(void **state) {
     assert_true(isnan(e.lead.p_value));
 }
 
-/* --- classes ---------------------------------------------------------------------------------------------------------- */
+/* --- classes ------------------------------------------------------------------------------------------------------ */
 static void classes(void **state) {
     (void)state;
     vg_class_row rows[3] = {{10, 8, 6, 6. / 8, 6. / 10, 0}, {0, 0, 0, 0, 0, 0}, {5, 0, 0, 0, 0, 0}};
@@ -281,19 +281,19 @@ static void classes(void **state) {
     assert_true(e.class_measure == 0 && isnan(out[0].uncertainty));
 }
 
-/* --- an evaluation put together by the caller ------------------------------------------------------------------------- */
+/* --- an evaluation put together by the caller --------------------------------------------------------------------- */
 static vg_reliability_bin bins[3];
 static vg_evaluation assembled(void) {
     vg_evaluation e = of_areas(.7, .6, .8);
-    bins[0] = (vg_reliability_bin){.count = 5, .confidence = .5, .accuracy = .75, .square = .25, .hit = .375};
+    bins[0] = (vg_reliability_bin){.count = 8, .confidence = .5, .accuracy = .75, .square = .25, .hit = .375};
     bins[1] = (vg_reliability_bin){.confidence = NAN, .accuracy = NAN, .square = NAN, .hit = NAN};
-    bins[2] = (vg_reliability_bin){.count = 15, .confidence = .875, .accuracy = .5, .square = .765625, .hit = .4375};
-    e.n = e.rows = 20;
+    bins[2] = (vg_reliability_bin){.count = 16, .confidence = .875, .accuracy = .5, .square = .765625, .hit = .4375};
+    e.n = e.rows = 24;
     e.classes = 2;
     e.bins = 3;
     e.reliability = bins;
-    e.ece.value = (5 * .25 + 15 * .375) / 20;
-    e.errors = 7;
+    e.ece.value = (8 * .25 + 16 * .375) / 24;
+    e.errors = 10;
     return e;
 }
 
@@ -304,11 +304,11 @@ static void finished(void **state) {
     vg_evaluation e = assembled();
     const double variance = .0025;
     assert_int_equal(vg_evaluation_finish(&e, NULL), VG_OK);
-    assert_int_equal(e.calibration.mce_rows, 15); /* .375 is more than .25 */
+    assert_int_equal(e.calibration.mce_rows, 16); /* .375 is more than .25 */
     assert_true(e.calibration.p_value >= 0 && e.calibration.p_value <= 1 && e.lead.leader == 2);
     bins[0].accuracy = .875; /* the first of equals */
     assert_int_equal(vg_evaluation_finish(&e, NULL), VG_OK);
-    assert_int_equal(e.calibration.mce_rows, 5);
+    assert_int_equal(e.calibration.mce_rows, 8);
     assert_true(isnan(e.lead.p_value));
     e.lead_variance = &variance;
     assert_int_equal(vg_evaluation_finish(&e, NULL), VG_OK);
@@ -345,7 +345,7 @@ static void finished(void **state) {
     e = assembled();
     e.task = VG_TASK_MULTILABEL; /* rows of a sample depend on each other: not tested without products */
     assert_int_equal(vg_evaluation_finish(&e, NULL), VG_OK);
-    assert_true(isnan(e.calibration.p_value) && e.calibration.mce_rows == 15);
+    assert_true(isnan(e.calibration.p_value) && e.calibration.mce_rows == 16);
 }
 
 int main(void) {
