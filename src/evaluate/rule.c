@@ -1,7 +1,6 @@
 /* rule.c - the decision rule: keep the prediction i where mu_i - k sigma_i > mu_j + k sigma_j, else abstain.
  *
  * Solved for k the rule is k < (mu_i - mu_j) / (sigma_i + sigma_j): one margin ratio per row decides for every k. */
-#include "evaluate/rule.h"
 #include "evaluate/evaluate_internal.h"
 
 static vg_status label_ratios(double *ratio, const double *mean, const double *std, size_t rows) {
@@ -44,21 +43,6 @@ vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, 
     return VG_OK;
 }
 
-static vg_status check_rows(const double *ratio, const int64_t *labels, const int32_t *predictions, size_t rows,
-                            size_t classes) {
-    for (size_t r = 0; r < rows; r++) {
-        if (isnan(ratio[r]))
-            return vg_base__fail(VG_ERR_DATA, "rule: margin ratio %zu is NaN", r);
-        if (labels && (labels[r] < 0 || (uint64_t)labels[r] >= classes))
-            return vg_base__fail(VG_ERR_DATA, "rule: label %zu is %lld, expected 0 to %zu", r, (long long)labels[r],
-                                 classes - 1);
-        if (predictions && (predictions[r] < 0 || (size_t)predictions[r] >= classes))
-            return vg_base__fail(VG_ERR_DATA, "rule: prediction %zu is %d, expected 0 to %zu", r, predictions[r],
-                                 classes - 1);
-    }
-    return VG_OK;
-}
-
 void vg_evaluate__rule_finish(vg_rule_row *row) {
     row->abstained = row->rows - row->kept;
     row->abstained_correct = row->abstained - row->abstained_errors;
@@ -71,43 +55,6 @@ vg_status vg_evaluate__check_k(const double *k, size_t k_count) {
     for (size_t j = 0; j < k_count; j++)
         if (!(k[j] > 0 && isfinite(k[j])))
             return vg_base__fail(VG_ERR_ARGUMENT, "rule: k %zu is %g, expected a positive number", j, k[j]);
-    return VG_OK;
-}
-
-/* Counts the rows at row->k. */
-static void count_given_rows(vg_rule_row *row, const vg_rule_rows *in) {
-    size_t *by_label = in->labels ? row->abstained_by_label : NULL;
-    size_t *by_prediction = in->predictions ? row->abstained_by_prediction : NULL;
-    for (size_t r = 0; r < in->rows; r++) {
-        bool wrong = in->errors[r] != 0, kept = row->k < in->ratio[r];
-        row->kept += kept;
-        row->kept_errors += kept & wrong;
-        row->abstained_errors += !kept & wrong;
-        if (!kept && by_label)
-            by_label[in->labels[r]]++;
-        if (!kept && by_prediction)
-            by_prediction[in->predictions[r]]++;
-    }
-}
-
-vg_status vg_rule__evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *in) {
-    if (!rule || !k || !in || (in->rows > 0 && (!in->ratio || !in->errors)))
-        return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio and errors must not be NULL");
-    VG_TRY(vg_evaluate__check_k(k, k_count));
-    VG_TRY(check_rows(in->ratio, in->labels, in->predictions, in->rows, in->classes));
-    for (size_t j = 0; j < k_count; j++) {
-        vg_rule_row *row = &rule[j];
-        size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
-        *row = (vg_rule_row){
-            .k = k[j], .rows = in->rows, .abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
-        vg_k_name(row->name, k[j]);
-        if (by_label)
-            memset(by_label, 0, in->classes * sizeof *by_label);
-        if (by_prediction)
-            memset(by_prediction, 0, in->classes * sizeof *by_prediction);
-        count_given_rows(row, in);
-        vg_evaluate__rule_finish(row);
-    }
     return VG_OK;
 }
 

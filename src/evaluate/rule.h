@@ -1,5 +1,4 @@
-/* rule.h - the decision rule evaluated at several k, and k chosen for several target risks at once. For the modules
- * above evaluate. */
+/* rule.h - k chosen for several target risks at once. For the modules above evaluate. */
 #ifndef VG_RULE_H
 #define VG_RULE_H
 
@@ -7,19 +6,6 @@
 #include <stdint.h>
 
 #include "vargate/evaluate.h"
-
-/* Rows that the decision rule is evaluated on. Borrowed for the call. */
-typedef struct vg_rule_rows {
-    const double *ratio;        /* rows: margin ratios */
-    const uint8_t *errors;      /* rows: 1 = misclassified */
-    const int64_t *labels;      /* rows; NULL: no counts by label */
-    const int32_t *predictions; /* rows; NULL: no counts by prediction */
-    size_t rows, classes;
-} vg_rule_rows;
-/* The decision rule at each of k_count ks. Results go to rule[0 .. k_count - 1], without intervals; the two count
- * arrays of each row are filled where the caller has set them to memory for `classes` values, and skipped where they
- * are NULL. */
-vg_status vg_rule__evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *rows);
 
 /* vg_select_k for each of `count` target risks (options has none) from one pass over the rows; out[0 .. count - 1].
  * Each promise holds by itself, not all of them together: a target must be chosen before its result is seen. */

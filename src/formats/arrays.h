@@ -56,10 +56,7 @@ vg_status vg_source__read_i64(vg_source *source, size_t index, size_t first, siz
 /* A mapped view of the raw elements when they are stored as in memory: native endian, aligned to the element size
  * and not deflated (in either order). *out = NULL otherwise. Borrowed. */
 vg_status vg_source__map(vg_source *source, size_t index, const void **out);
-/* Text stored with the arrays (.safetensors; .npz of this writer): the number of entries, each entry, and the value
- * of a key or NULL. Borrowed. */
-size_t vg_source__metadata_count(const vg_source *source);
-vg_status vg_source__metadata_at(const vg_source *source, size_t index, const char **key, const char **value);
+/* Text stored with the arrays (.safetensors; .npz of this writer): the value of a key or NULL. Borrowed. */
 const char *vg_source__metadata(const vg_source *source, const char *key);
 /* Tells the system that rows before `row` (of the leading axis) will not be needed again, so that resident memory
  * stays bounded. */

@@ -338,17 +338,6 @@ vg_status vg_source__find(const vg_source *source, const char *name, size_t *ind
                          source->count ? names : "no arrays that can be read");
 }
 
-size_t vg_source__metadata_count(const vg_source *source) { return source->metadata_count; }
-
-vg_status vg_source__metadata_at(const vg_source *source, size_t index, const char **key, const char **value) {
-    if (index >= source->metadata_count)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata entry %zu wanted, but it holds %zu", source->path, index,
-                             source->metadata_count);
-    *key = source->metadata[index].key;
-    *value = source->metadata[index].value;
-    return VG_OK;
-}
-
 const char *vg_source__metadata(const vg_source *source, const char *key) {
     for (size_t i = 0; i < source->metadata_count; i++)
         if (strcmp(source->metadata[i].key, key) == 0)

@@ -120,16 +120,3 @@ void vg_training_crew__end(vg_training_crew *crew) {
         vg_job__end(&crew->options->job);
     pthread_mutex_destroy(&crew->lock);
 }
-
-void vg_training_crew__stop(vg_training_crew *crew) {
-    pthread_mutex_lock(&crew->lock);
-    crew->stop = true;
-    pthread_mutex_unlock(&crew->lock);
-}
-
-bool vg_training_crew__stopped(vg_training_crew *crew) {
-    pthread_mutex_lock(&crew->lock);
-    bool stop = crew->stop;
-    pthread_mutex_unlock(&crew->lock);
-    return stop;
-}

@@ -14,7 +14,7 @@ typedef struct vg_training_crew {
     size_t networks;
     unsigned long long done, total; /* steps of all networks */
     bool begun;                     /* the job has received BEGIN */
-    bool stop;                      /* a listener asked to stop, or a training has failed */
+    bool stop;                      /* a listener asked to stop */
     pthread_mutex_t lock;
 } vg_training_crew;
 
@@ -30,8 +30,6 @@ typedef struct vg_training_watch {
 void vg_training_crew__begin(vg_training_crew *crew, const vg_train_recipe_options *options, size_t networks);
 void vg_training_crew__end(vg_training_crew *crew);
 /* Asks all trainings to write a checkpoint and to stop. */
-void vg_training_crew__stop(vg_training_crew *crew);
-bool vg_training_crew__stopped(vg_training_crew *crew);
 /* For vg_train_options.event; context is a vg_training_watch *. */
 int vg_training_watch__event(void *context, const vg_train_event *event);
 
