@@ -10,9 +10,10 @@ tests run, those that found changes of the same file first, until one fails or r
 a header that several files include, the first one alone is tried with the quick tests before the others are compiled.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
-or survived, by which test, seconds. A second run with the same OUT goes on from there. --list prints the changes that
-would be tried; --only NUMBERS tries those alone. --seconds ends the run after that time. --cmocka names a folder with
-cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least (90) per cent were killed."""
+or survived, by which test ("late": it ran too long), seconds. A second run with the same OUT goes on from there. --list
+prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends the run after that time.
+--cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
+(90) per cent were killed."""
 
 import argparse
 import concurrent.futures
@@ -159,16 +160,18 @@ class Bench:
             words += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lcmocka"] if folder else ["-lcmocka"]
         return self.run([*words, "-o", target], 120) == 0
 
-    def passes(self, test, changed, folder, limit):
+    def fault(self, test, changed, folder, limit):
+        """What is wrong with the test: "" where it passes, "failed", or "late" where it ran past the limit."""
         target = folder / test.replace("/", "-")
         try:
             if not self.link(test, changed, target):
-                return False
+                return "failed"
             command = [target]
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
             variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
-            return self.run(command, limit, env={**os.environ, **variables}) == 0
+            status = self.run(command, limit, env={**os.environ, **variables})
+            return "late" if status is None else "failed" if status else ""
         finally:
             target.unlink(missing_ok=True)
 
@@ -176,7 +179,7 @@ class Bench:
         folder = self.out / "as-is" / test.replace("/", "-")
         folder.mkdir(parents=True, exist_ok=True)
         begin = time.monotonic()
-        if self.passes(test, [], folder, 200):
+        if not self.fault(test, [], folder, 200):
             self.tests[test] = time.monotonic() - begin
         else:
             print(f"mutate: {test} fails on the sources as they are and is left out")
@@ -268,10 +271,11 @@ class Worker:
         """The first test that fails, of those that take no longer than `longest`; None when all pass."""
         for test in self.bench.order(name):
             usual = self.bench.tests[test]
-            if usual <= longest and not self.bench.passes(test, changed, self.folder, 5 * usual + 5):
+            fault = self.bench.fault(test, changed, self.folder, 5 * usual + 5) if usual <= longest else ""
+            if fault:
                 with self.bench.lock:
                     self.bench.kills[name, test] = self.bench.kills.get((name, test), 0) + 1
-                return test
+                return test if fault == "failed" else f"{test} (late)"
         return None
 
 
