@@ -99,14 +99,14 @@ class Bench:
     def left(self):
         return self.end - time.monotonic() if self.end else float("inf")
 
-    def run(self, command, limit, **options):
+    def run(self, command, limit, output=subprocess.DEVNULL, **options):
         """The exit status; None when it ran longer than the limit. Ends the whole process group."""
         limit = min(limit, self.left())
         if limit <= 0:
             raise OutOfTimeError
         with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-            start_new_session=True, preexec_fn=limit_memory, cwd=ROOT, **options,
+            command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True,
+            preexec_fn=limit_memory, cwd=ROOT, **options,
         ) as process:  # fmt: skip
             try:
                 return process.wait(limit)
@@ -160,7 +160,7 @@ class Bench:
             words += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lcmocka"] if folder else ["-lcmocka"]
         return self.run([*words, "-o", target], 120) == 0
 
-    def fault(self, test, changed, folder, limit):
+    def fault(self, test, changed, folder, limit, output=subprocess.DEVNULL):
         """What is wrong with the test: "" where it passes, "failed", or "late" where it ran past the limit."""
         target = folder / test.replace("/", "-")
         try:
@@ -170,7 +170,7 @@ class Bench:
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
             variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
-            status = self.run(command, limit, env={**os.environ, **variables})
+            status = self.run(command, limit, output, env={**os.environ, **variables})
             return "late" if status is None else "failed" if status else ""
         finally:
             target.unlink(missing_ok=True)
@@ -179,10 +179,14 @@ class Bench:
         folder = self.out / "as-is" / test.replace("/", "-")
         folder.mkdir(parents=True, exist_ok=True)
         begin = time.monotonic()
-        if not self.fault(test, [], folder, 200):
+        with open(folder / "output", "wb") as output:
+            fault = self.fault(test, [], folder, 200, output)
+        if not fault:
             self.tests[test] = time.monotonic() - begin
-        else:
-            print(f"mutate: {test} fails on the sources as they are and is left out")
+            return
+        said = (folder / "output").read_text(errors="replace").splitlines()
+        print(f"mutate: {test} {fault} on the sources as they are and is left out:")
+        print("\n".join(line for line in said if "OK ]" not in line and "RUN  " not in line)[-2000:], flush=True)
 
     def order(self, name):
         """The tests, those first that found changes of this file, then those of its module, quick ones before slow."""

@@ -102,8 +102,10 @@ static double margin_of(const trial *t, const vg_scores *s, size_t at, double *d
     return first - second;
 }
 
-/* Whether rounding may exchange the classes of a problem, or the third mean with the second. */
+/* Whether rounding may exchange the classes of a problem, or the third mean with the second. Means of exp(-700) and
+ * less may be 0 in one tier and not in another. */
 static int order_open(const trial *t, const vg_scores *s, size_t at) {
+    const double nothing = 1e-290;
     double near = t->dtype == VG_F64 ? 1e-12 : 4e-6, top[3] = {0};
     if (t->options.task != VG_TASK_MULTICLASS)
         return fabs(s->mean[at] - 0.5) < near;
@@ -116,7 +118,7 @@ static int order_open(const trial *t, const vg_scores *s, size_t at) {
         else if (x > top[2])
             top[2] = x;
     }
-    return top[0] - top[1] <= near * top[0] || top[1] - top[2] <= near * top[1];
+    return top[0] - top[1] <= near * top[0] || top[1] - top[2] <= near * top[1] + nothing;
 }
 
 static double gate_at(const trial *t, double mean, double sigma, double k) {
@@ -449,6 +451,20 @@ static size_t run_range(uint64_t first, uint64_t count) {
     return bad;
 }
 
+/* Trials that once had a complaint. */
+static uint64_t remembered_fail(void) {
+    static const struct {
+        uint64_t seed, number;
+    } trials[] = {{9008, 885291}}; /* logits that differ by 708: a second mean of about 1e-308 */
+    uint64_t bad = 0, own = seed;
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        seed = trials[i].seed;
+        bad += run_range(trials[i].number, 1) > 0;
+    }
+    seed = own;
+    return bad;
+}
+
 static uint64_t number_after(int argc, char **argv, const char *name, uint64_t otherwise) {
     for (int i = 1; i + 1 < argc; i += 2)
         if (!strcmp(argv[i], name))
@@ -464,6 +480,7 @@ int main(int argc, char **argv) {
     met = shared_memory(FEATURES * sizeof *met);
     if (only != UINT64_MAX)
         return run_range(only, 1) > 0;
+    failed += remembered_fail();
     for (uint64_t j = 0; j < jobs; j++)
         if (fork() == 0)
             exit(run_range(j * cases / jobs, (j + 1) * cases / jobs - j * cases / jobs) > 0);
