@@ -419,8 +419,148 @@ static void options_that_do_not_go_together(void **state) {
     }
 }
 
+/* --- sets --------------------------------------------------------------------------------------------------------- */
+static bool holds(const uint8_t *mask, size_t c) { return mask[c / 8] >> (7 - c % 8) & 1; }
+
+/* Thresholds of 0 leave every set empty: the first class is added, for each alpha in its own bytes. */
+static void empty_sets_are_filled(void **state) {
+    (void)state;
+    enum { C = 20, A = 3, BYTES = 3 };
+    static const double alphas[A] = {0.5, 0.4, 0.3};
+    samples s = samples_new(30, 1, C);
+    uint8_t mask[C * A * BYTES];
+    int32_t size[C * A];
+    vg_sets_options o = options_of(VG_SET_LAC);
+    vg_set_places at = VG_SET_PLACES_INIT;
+    o.alphas = alphas;
+    o.alpha_count = A;
+    o.never_empty = 1;
+    memset(s.p, 0, 30 * C * sizeof *s.p);
+    for (size_t i = 0; i < 30; i++) { /* scores of 0 to calibrate on, then samples of 0.1 and more */
+        s.labels[i] = 3;
+        s.p[i * C + 3] = 1;
+    }
+    vg_sets *sets = new_sets(&o, 1);
+    vg_predictions first = view_of(&s, 0, 30);
+    ok(vg_sets_feed(sets, NULL, &first, s.labels, NULL));
+    for (size_t i = 0; i < C; i++)
+        for (size_t c = 0; c < C; c++)
+            s.p[i * C + c] = c == i ? 0.9 : 0.1 / (C - 1);
+    vg_predictions rest = view_of(&s, 0, C);
+    at.mask = mask;
+    at.size = size;
+    ok(vg_sets_feed(sets, &at, &rest, s.labels, NULL));
+    for (size_t i = 0; i < C * A; i++) {
+        assert_int_equal(size[i], 1);
+        for (size_t c = 0; c < C; c++)
+            assert_int_equal(holds(mask + i * BYTES, c), c == i / A);
+    }
+    vg_sets_free(sets);
+    samples_free(&s);
+}
+
+/* One calibration sample promises nothing: every class is in every set, and no bit beyond the classes is set. */
+static void sets_of_everything(void **state) {
+    (void)state;
+    static const size_t counts[] = {2, 7, 8, 16, 24, 25, 31, 32, 33, 40, 48, 56, 64, 72};
+    static float narrow[9 * 72];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int score = VG_SET_LAC; score <= VG_SET_TOPK; score++)
+            for (int wide = 0; wide < 2; wide++) {
+                size_t c = counts[i], bytes = (c + 7) / 8;
+                samples s = random_samples(9, 1, c, 0, 30 + i);
+                uint8_t mask[9 * 9];
+                int32_t size[9];
+                vg_sets_options o = options_of(score);
+                vg_set_places at = VG_SET_PLACES_INIT;
+                for (size_t j = 0; j < 9 * c; j++)
+                    narrow[j] = (float)s.p[j];
+                o.randomise = 0;
+                at.mask = mask;
+                at.size = size;
+                vg_sets *sets = new_sets(&o, 1);
+                vg_predictions one = wide ? view_of(&s, 0, 1) : vg_predictions_f32(narrow, 1, 1, c);
+                vg_predictions all = wide ? view_of(&s, 0, 9) : vg_predictions_f32(narrow, 9, 1, c);
+                ok(vg_sets_feed(sets, NULL, &one, s.labels, NULL));
+                ok(vg_sets_feed(sets, &at, &all, s.labels, NULL));
+                for (size_t n = 0; n < 9; n++) {
+                    assert_int_equal(size[n], c);
+                    for (size_t j = 0; j < 8 * bytes; j++)
+                        assert_int_equal(holds(mask + n * bytes, j), j < c);
+                }
+                vg_sets_free(sets);
+                samples_free(&s);
+            }
+}
+
+/* P-values belong to one score: lambda and k_reg of the first alpha are those of all. Without them each has its own. */
+static void parameters_of_alphas(void **state) {
+    (void)state;
+    static const double alphas[] = {0.3, 0.1, 0.02};
+    samples s = random_samples(2000, 1, 8, 0, 12);
+    size_t differ = 0;
+    for (int way = 0; way < 4; way++) {
+        vg_sets_options o = VG_SETS_OPTIONS_INIT;
+        o.score = way & 1 ? VG_SET_RAPS : VG_SET_SAPS;
+        o.p_values = way >> 1;
+        o.alphas = alphas;
+        o.alpha_count = 3;
+        vg_sets *sets = new_sets(&o, 1);
+        vg_predictions all = view_of(&s, 0, s.n);
+        ok(vg_sets_feed(sets, NULL, &all, s.labels, NULL));
+        ok(vg_sets_feed(sets, NULL, NULL, NULL, NULL));
+        assert_true(!isnan(sets->lambdas[0]) && sets->lambda == sets->lambdas[0]);
+        for (size_t a = 1; a < 3; a++) {
+            bool same = sets->lambdas[a] == sets->lambdas[0] && (!sets->k_regs || sets->k_regs[a] == sets->k_regs[0]);
+            assert_true(!o.p_values || same);
+            differ += !same;
+        }
+        vg_sets_free(sets);
+    }
+    assert_true(differ > 0);
+    samples_free(&s);
+    vg_sets_data *d = calloc(1, sizeof *d);
+    static const double lambdas[][3] = {{1, 1, 1}, {1, 2, 1}, {2, 1, 2}, {1, 1, 2}, {2, 2, 1}, {NAN, NAN, NAN}};
+    for (size_t i = 0; i < 6; i++)
+        for (int which = 0; which < 2; which++) {
+            d->shown.alpha_count = 3;
+            for (size_t a = 0; a < 3; a++) {
+                d->lambdas[a] = which ? 1 : lambdas[i][a];
+                d->k_regs[a] = which ? lambdas[i][a] : NAN;
+            }
+            assert_int_equal(vg_sets__one_rule(d), i == 0 || i == 5);
+        }
+    free(d);
+}
+
+/* More values than are ordered by counting. */
+static void long_rows_in_order(void **state) {
+    (void)state;
+    static const size_t counts[] = {1, 63, 64, 65, 66, 200, 5000};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t n = counts[i];
+        samples s = random_samples(1, 1, n, i % 2 ? 50 : 0, 40 + i);
+        double *memory = malloc(vg_set_room__doubles(n) * sizeof(double)), sum = 0, all = 0;
+        vg_set_room room = vg_set_room__at(memory, n);
+        assert_int_equal(vg_set__order_row(&room, vg_set__kernels(), s.p, n, 0), n);
+        for (size_t c = 0; c < n; c++) {
+            all += s.p[c];
+            sum += room.falling[c];
+            assert_true(c == 0 || room.falling[c] <= room.falling[c - 1]);
+            assert_true(fabs(room.sums[c] - sum) < 1e-11);
+        }
+        assert_true(fabs(sum - all) < 1e-11);
+        free(memory);
+        samples_free(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_sets_are_filled),
+        cmocka_unit_test(sets_of_everything),
+        cmocka_unit_test(parameters_of_alphas),
+        cmocka_unit_test(long_rows_in_order),
         cmocka_unit_test(figures_by_hand),
         cmocka_unit_test(figures_of_few),
         cmocka_unit_test(risk_of_labels),

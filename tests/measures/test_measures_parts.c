@@ -479,8 +479,98 @@ static void verdicts_refused(void **state) {
     assert_string_equal(vg_verdict__name((vg_verdict_state)(VG_VERDICT_NO_SKILL + 1)), "unknown");
 }
 
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+enum { SITES = 150, SITE_M = 3, SITE_C = 5, SITE_ALL = SITES * SITE_M * SITE_C };
+
+/* Element `at` of an array of this type, a multiple of 1/64 up to 1. */
+static void put_element(void *to, vg_element dtype, size_t at, unsigned sixtyfourths) {
+    double value = sixtyfourths / 64.0;
+    int exponent = 0;
+    float f = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    double part = frexp(value, &exponent);
+    if (dtype == VG_F64)
+        ((double *)to)[at] = value;
+    else if (dtype == VG_F32)
+        ((float *)to)[at] = f;
+    else if (dtype == VG_BF16)
+        ((uint16_t *)to)[at] = (uint16_t)(bits >> 16);
+    else
+        ((uint16_t *)to)[at] =
+            value > 0 ? (uint16_t)((unsigned)(exponent + 14) << 10 | ((unsigned)(part * 2048) & 1023)) : 0;
+}
+
+/* Samples beside each other, as the sites of an image are, against samples one after another: the same in each type. */
+static void sites_of_every_type(void **state) {
+    (void)state;
+    static double packed[SITE_ALL], beside[SITE_ALL], tu[3][SITES], epjs[3][SITES], gmu[3][SITES],
+        mean[3][SITES * SITE_C];
+    vg_random random = vg_random__start(12, 0);
+    static const vg_element types[] = {VG_F64, VG_F32, VG_F16, VG_BF16};
+    for (size_t t = 0; t < 4; t++) {
+        for (size_t row = 0; row < SITES * SITE_M; row++) {
+            unsigned count[SITE_C] = {0};
+            for (int i = 0; i < 64; i++)
+                count[vg_random__below(&random, 1 + vg_random__below(&random, SITE_C))]++;
+            for (size_t c = 0; c < SITE_C; c++) {
+                put_element(packed, types[t], row * SITE_C + c, count[c]);
+                put_element(beside, types[t], (row % SITE_M * SITE_C + c) * SITES + row / SITE_M, count[c]);
+            }
+        }
+        vg_predictions views[] = {
+            {packed, types[t], SITES, SITE_M, SITE_C, SITE_M * SITE_C, SITE_C, 1},
+            {beside, types[t], SITES, SITE_M, SITE_C, 1, SITE_C * SITES, SITES},
+        };
+        for (int v = 0; v < 2; v++) {
+            vg_score_options o = VG_SCORE_OPTIONS_INIT;
+            vg_scores out = {.tu = tu[v], .epjs = epjs[v], .gmu = gmu[v], .mean = mean[v]};
+            assert_int_equal(vg_score(&out, NULL, &views[v], &o), VG_OK);
+        }
+        for (size_t i = 0; i < SITES; i++) {
+            assert_true(fabs(tu[0][i] - tu[1][i]) < 1e-6 && fabs(epjs[0][i] - epjs[1][i]) < 1e-6);
+            assert_true(fabs(gmu[0][i] - gmu[1][i]) < 1e-5);
+            for (size_t c = 0; c < SITE_C; c++) {
+                double sum = 0;
+                for (size_t m = 0; m < SITE_M; m++)
+                    sum += vg_measures__value(&views[0], i, m, c) / SITE_M;
+                assert_true(fabs(mean[0][i * SITE_C + c] - sum) < 1e-6 && fabs(mean[1][i * SITE_C + c] - sum) < 1e-6);
+            }
+        }
+    }
+}
+
+static void blocks_refused(void **state) {
+    (void)state;
+    const double p[] = {.5, .5, .25, .75};
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    vg_predictions block = vg_predictions_f64(p, 1, 2, 2);
+    double tu;
+    vg_scores out = {.tu = &tu};
+    vg_scorer *s;
+    assert_int_equal(vg_scorer_new(&s, 2, 2, &o), VG_OK);
+    assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_OK);
+    assert_int_equal(vg_scorer_feed(s, NULL, &block, NULL), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_scorer_feed(s, &out, NULL, NULL), VG_ERR_ARGUMENT);
+    block.m = 1;
+    assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_ERR_ARGUMENT);
+    block.m = 2, block.c = 1;
+    assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_ERR_ARGUMENT);
+    block.c = 2, block.dtype = (vg_element)(VG_BF16 + 1);
+    assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_ERR_ARGUMENT);
+    block.dtype = VG_F64, block.data = NULL;
+    assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_ERR_ARGUMENT);
+    block.n = 0;
+    assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_OK);
+    vg_scorer_free(s);
+    assert_int_equal(vg_score(NULL, NULL, &block, &o), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_score(&out, NULL, NULL, &o), VG_ERR_ARGUMENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sites_of_every_type),
+        cmocka_unit_test(blocks_refused),
         cmocka_unit_test(halves),
         cmocka_unit_test(elements),
         cmocka_unit_test(already_distributions),
