@@ -54,8 +54,9 @@ ALWAYS_INLINE TARGET void TIER(pooling_forward_body)(const vg_cpu_window *g, con
             uint8_t winner = 0;
             for (size_t r = 1; r < pool * pool; r++) {
                 float v = load(x, ((r / pool) * g->in_width + q * pool + r % pool) * b + j, bf16);
-                winner = v > best ? (uint8_t)r : winner;
-                best = v > best ? v : best;
+                bool larger = v > best || v != v; /* a NaN is the largest, so that the loss shows it */
+                winner = larger ? (uint8_t)r : winner;
+                best = larger ? v : best;
             }
             best += bias[j];
             if (g->relu)
@@ -152,7 +153,7 @@ ALWAYS_INLINE TARGET void TIER(forward2)(const vg_cpu_window *g, const vg_cpu_po
         TIER(vi) winner = {0};
         for (int r = 0; r < 3; r++) {
             TIER(vf) v = GET(row->x, window[r]);
-            TIER(vi) larger = v > best;
+            TIER(vi) larger = (v > best) | (v != v); /* a NaN is the largest */
             winner = (~larger & winner) | (larger & (r + 1));
             best = CHOOSE(larger, v, best);
         }

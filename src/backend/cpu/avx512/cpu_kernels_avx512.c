@@ -94,6 +94,11 @@ INLINE TARGET __mmask16 kept(vg_cpu_mask mask, size_t i) {
                                    _mm256_set1_epi16((short)mask.threshold));
 }
 
+/* Where v is larger than the largest so far. A NaN is the largest, so that the loss shows it. */
+INLINE TARGET __mmask16 larger(__m512 v, __m512 best) {
+    return _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ) | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+}
+
 INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_pooling_row *row, bool bf16) {
     void *y = row->y;
     uint8_t *choice = row->choice;
@@ -105,15 +110,15 @@ INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_pooling_row *ro
     for (size_t q = 0; q < g->width; q++) {
         size_t at = q * 32, i = q * 16;
         __m512 best = get(x, at, bf16), v = get(x, at + 16, bf16);
-        __mmask16 m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        __mmask16 m = larger(v, best);
         __m512i winner = _mm512_maskz_mov_epi32(m, one);
         best = _mm512_mask_mov_ps(best, m, v);
         v = get(x, at + below, bf16);
-        m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        m = larger(v, best);
         winner = _mm512_mask_mov_epi32(winner, m, two);
         best = _mm512_mask_mov_ps(best, m, v);
         v = get(x, at + below + 16, bf16);
-        m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        m = larger(v, best);
         winner = _mm512_mask_mov_epi32(winner, m, three);
         best = _mm512_add_ps(_mm512_mask_mov_ps(best, m, v), b);
         if (g->relu) /* A NaN is kept: max returns its second operand then. */
