@@ -231,7 +231,8 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
             kernels->to_bf16(shadow + at, t + at, length);
     }
     theta->version++;
-    ((cpu_block *)theta)->shadow_version = theta->version;
+    if (shadow) /* otherwise there is none yet that would be of this version */
+        ((cpu_block *)theta)->shadow_version = theta->version;
     return VG_OK;
 }
 
