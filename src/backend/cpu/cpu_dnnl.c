@@ -174,8 +174,9 @@ static vg_status slot_new(vg_engine *dnnl, slot *s, int argument, const vg_engin
         s->own = s->user;
     } else {
         status = vg_base__alloc(&s->scratch, dnnl_memory_desc_get_size(own) + 64, 1, "reordered operand");
-        if (status == VG_OK && dnnl_memory_create(&s->own, own, dnnl->engine, s->scratch) != dnnl_success)
-            status = vg_base__fail(VG_ERR_MEMORY, "oneDNN: out of memory for a reordered operand");
+        made = status == VG_OK ? dnnl_memory_create(&s->own, own, dnnl->engine, s->scratch) : dnnl_success;
+        if (made != dnnl_success)
+            status = failed(made, "dnnl_memory_create(");
         if (status == VG_OK && in)
             status = reorder_new(dnnl, &s->to_own, MD_REF(user), own);
         if (status == VG_OK && out)
@@ -229,7 +230,10 @@ static vg_status pd_for_conv(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const v
         return VG_OK;
     if (status == dnnl_out_of_memory) /* no reason for other layouts, which would give other bits */
         return failed(status, "dnnl_convolution(");
-    if (vg_dnnl__conv_choose(dnnl->engine, &other, key, x, w, y, false) == dnnl_success) {
+    dnnl_status_t free_layouts = vg_dnnl__conv_choose(dnnl->engine, &other, key, x, w, y, false);
+    if (free_layouts == dnnl_out_of_memory) /* nor for the slow implementation */
+        return failed(free_layouts, "dnnl_convolution(");
+    if (free_layouts == dnnl_success) {
         if (status == dnnl_success)
             dnnl_primitive_desc_destroy(*pd);
         *pd = other;
@@ -386,8 +390,7 @@ static vg_status find_preferred(vg_engine *dnnl, guarded_call *call) {
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && *layout == VG_ENGINE_PLAIN; i++) {
         dnnl_memory_desc_t md;
         x.layout = candidates[i];
-        if (vg_dnnl__md_of_view(&md, &x) != dnnl_success)
-            continue;
+        DNNL_TRY(vg_dnnl__md_of_view(&md, &x));
         if (dnnl_memory_desc_equal(MD_REF(md), chosen))
             *layout = candidates[i];
         MD_FREE(md);
