@@ -33,6 +33,9 @@ static vg_ensemble recipe_ensemble(const vg_recipe *r) {
     return vg_recipe__is_joint(r) ? VG_ENSEMBLE_LLE : r->ensemble;
 }
 
+/* So many members at most: products with the number of images and of classes must fit a size. */
+enum { MOST_MEMBERS = 1000000 };
+
 /* Chooses the members that the options ask for. Every refusal says what the checkpoint has. */
 static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) {
     size_t H = vg_recipe__heads(&p->recipe);
@@ -45,6 +48,9 @@ static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) 
         return vg_base__fail(VG_ERR_ARGUMENT, "passes are for ensembles with dropout: mcd or mcd-lle");
     if (o->heads > H)
         return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads, %zu were asked for", H, o->heads);
+    if (o->members > MOST_MEMBERS || o->passes > MOST_MEMBERS / (o->heads ? o->heads : 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "there are at most %d members, found members %zu, passes %zu, heads %zu",
+                             MOST_MEMBERS, o->members, o->passes, o->heads);
     if (o->passes > 0) {
         p->members = (vg_members){true, o->passes, o->heads, false, o->passes * o->heads};
     } else if (e == VG_ENSEMBLE_MCD) {
