@@ -186,10 +186,9 @@ static vg_status add_predictions(vg_compare_rows *rows, const char *path, const 
 
 /* --- stored results ----------------------------------------------------------------------------------------------- */
 
-static double number_of(const json_t *object, const char *key) {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
+/* What is not known is null in a document. */
+static double real_of(const json_t *value) { return json_is_number(value) ? json_number_value(value) : NAN; }
+static double number_of(const json_t *object, const char *key) { return real_of(json_object_get(object, key)); }
 
 static size_t count_of(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
@@ -234,8 +233,8 @@ static vg_status add_stored(vg_compare_rows *rows, const json_t *document, const
         vg_estimate *e = &row->figures[keys[i].figure];
         e->value = number_of(document, keys[i].key);
         if (json_array_size(ends) == 2) {
-            e->low = json_number_value(json_array_get(ends, 0));
-            e->high = json_number_value(json_array_get(ends, 1));
+            e->low = real_of(json_array_get(ends, 0));
+            e->high = real_of(json_array_get(ends, 1));
         }
     }
     stored_ranking(row, json_object_get(document, "measures"));

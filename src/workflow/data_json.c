@@ -103,6 +103,6 @@ vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *o
     vg_status status = name ? vg_data__walk(&writer, name, &o, statistics != 0) : put_list(document, o.folder);
     if (status == VG_OK)
         return vg_json__text(out, document);
-    json_decref(document);
+    vg_json__drop(document);
     return status;
 }

@@ -186,6 +186,11 @@ vg_status vg_json__indented(char **out, json_t *value) {
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the JSON result");
 }
 
+void vg_json__drop(json_t *value) {
+    out_of_memory = false;
+    json_decref(value);
+}
+
 void vg_json__put_images(json_t *object, const vg_image_list *images) {
     json_t *shape = json_array(), *rows = json_array();
     for (size_t i = 0; i < (images->sites[3] > 1 ? 4 : 3); i++)

@@ -50,6 +50,8 @@ json_t *vg_json__best(const vg_figure_table *table);
 vg_status vg_json__text(char **out, json_t *value);
 /* The same with every value on a line of its own: the layout of results.json. */
 vg_status vg_json__indented(char **out, json_t *value);
+/* Releases a value whose text is not wanted, and forgets what could not be made for it. */
+void vg_json__drop(json_t *value);
 
 /* Documents that are also parts of others: an evaluation ("schema" and "command" included), one OOD set. */
 json_t *vg_evaluation_result__json(const vg_evaluation_result *result);

@@ -168,7 +168,6 @@ static vg_status draw(const map_job *job, const map_column *map, size_t image) {
 static vg_status write_map(map_job *job, vg_field field, size_t k) {
     const vg_score_layout *layout = &job->store->layout;
     map_column map = {.field = field, .k = k, .width = vg_field__width(field, layout)};
-    json_t *row = json_object();
     map.whole = vg_field__element(field) == VG_ELEMENT_I32;
     vg_field__title(map.name, field, layout, k);
     if (field == VG_FIELD_DECISION && job->maps->decided)
@@ -178,6 +177,7 @@ static vg_status write_map(map_job *job, vg_field field, size_t k) {
         VG_TRY(draw(job, &map, i));
     if (field == vg_site_images__field(job->store->set) && k == 0)
         job->low = map.low, job->high = map.high;
+    json_t *row = json_object();
     vg_json__put_text(row, "name", map.name);
     if (!map.whole) {
         vg_json__put_number(row, "low", map.low);
@@ -336,6 +336,9 @@ vg_status vg_site_maps__write(const vg_site_maps *maps, const vg_score_input *in
     vg_base__release(job.piece);
     vg_base__release(job.reals);
     vg_base__release(job.wholes);
-    json_decref(job.listed);
+    if (status == VG_OK)
+        json_decref(job.listed);
+    else
+        vg_json__drop(job.listed);
     return status;
 }
