@@ -84,7 +84,10 @@ coverage: setup-tests
 	@cmake --preset coverage -DVG_TESTS=ON >/dev/null
 	@cmake --build build/coverage -j $(JOBS)
 	@find build/coverage -name '*.gcda' -delete
-	@ctest --test-dir build/coverage -j $(JOBS) -E '^check_' || true
+	@STRIDE=sites ctest --test-dir build/coverage -j $(JOBS) -E '^check_' || true
+	@for tier in avx2 portable; do \
+		VARGATE_CPU=$$tier ctest --test-dir build/coverage -j $(JOBS) -R '^test_measures' || true; \
+	done
 	@python3 scripts/coverage.py build/coverage --lines 95 --branches 85
 
 bench: configure

@@ -285,8 +285,8 @@ done:
     return status;
 }
 
-static const char *const small[] = {"network=cnn-16-48", "heads=2", "epochs=1", "train_limit=32", "test_limit=20",
-                                    "batch=16",          "ood=[]",  "k=[1]"};
+static const char *const small[] = {"network=cnn-16-48", "heads=2",  "epochs=1", "train_limit=32",
+                                    "test_limit=20",     "batch=16", "ood=[]",   "k=[1]"};
 enum { SMALL = sizeof small / sizeof *small };
 
 static vg_status train(double *figure) {
@@ -322,8 +322,8 @@ done:
     return status;
 }
 
-const api_case file_cases[] = {{"writer", writer, 1},   {"score", score, 1}, {"evaluate", evaluate, 5},
-                               {"ood", ood, 1},         {"calibrate", calibrate, 1}, {"decide", decide, 1},
-                               {"sets", sets, 1},       {"pages", pages, 5}, {"data", data, 1},
-                               {"doctor", doctor, 5},   {"predict", predict, 50},    {"train", train, 50},
-                               {"run", run, 500},       {NULL, NULL, 0}};
+const api_case file_cases[] = {
+    {"writer", writer, 1},       {"score", score, 1},   {"evaluate", evaluate, 5}, {"ood", ood, 1},
+    {"calibrate", calibrate, 1}, {"decide", decide, 1}, {"sets", sets, 1},         {"pages", pages, 5},
+    {"data", data, 1},           {"doctor", doctor, 5}, {"predict", predict, 50},  {"train", train, 50},
+    {"run", run, 500},           {NULL, NULL, 0}};

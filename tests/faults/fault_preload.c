@@ -157,6 +157,28 @@ uint64_t vg_fault_site(unsigned long n) { return sites && n <= SITES ? sites[n -
 long vg_fault_live(void);
 long vg_fault_live(void) { return atomic_load(&live); }
 
+/* No faults and no counting from here on; vg_fault_before_kill, where one is set, is called before this library ends
+ * the process (write_counts.c). */
+void vg_fault_end(void);
+void vg_fault_end(void) { started = false; }
+void (*vg_fault_before_kill)(void);
+static void before_kill(void) {
+    if (!vg_fault_before_kill)
+        return;
+    vg_fault_end();
+    vg_fault_before_kill();
+}
+static void kill_now(void) {
+    before_kill();
+    raise(SIGKILL);
+}
+static void terminate(void) {
+    struct sigaction action;
+    if (sigaction(SIGTERM, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+        before_kill();
+    raise(SIGTERM);
+}
+
 static bool says_yes(const char *name) {
     const char *value = getenv(name);
     return value && strcmp(value, "yes") == 0;
@@ -205,11 +227,11 @@ __attribute__((destructor)) static void end(void) {
         dump(count_file, text, length);
 }
 
-/* Whether a call from there is not counted. dladdr() allocates nothing. */
-static bool is_skipped(const void *caller) {
+/* dladdr() allocates nothing, but it searches all symbols of a library. */
+static bool is_in_skipped(const void *caller) {
     Dl_info about;
     char name[64];
-    if (!skipped || !dladdr(caller, &about) || !about.dli_fname)
+    if (!dladdr(caller, &about) || !about.dli_fname)
         return false;
     const char *slash = strrchr(about.dli_fname, '/');
     snprintf(name, sizeof name, ":%s", slash ? slash + 1 : about.dli_fname);
@@ -217,6 +239,21 @@ static bool is_skipped(const void *caller) {
     if (dot)
         memcpy(dot, ":", 2);
     return strstr(skipped, name) != NULL;
+}
+
+/* Whether a call from there is not counted. What is known of a caller is kept: its address, the answer in bit 63. */
+static bool is_skipped(const void *caller) {
+    enum { CALLERS = 8192 };
+    static const uintptr_t answer = (uintptr_t)1 << 63;
+    static _Atomic uintptr_t callers[CALLERS];
+    uintptr_t at = (uintptr_t)caller, known = atomic_load(&callers[at / 2 % CALLERS]);
+    if (!skipped)
+        return false;
+    if ((known & ~answer) != at) {
+        known = at | (is_in_skipped(caller) ? answer : 0);
+        atomic_store(&callers[at / 2 % CALLERS], known);
+    }
+    return known & answer;
 }
 
 /* The stack of the n-th allocation, as a number. */
@@ -247,11 +284,11 @@ static bool fails_from(enum kind kind, const void *caller) {
     if (!started || is_skipped(caller))
         return false;
     if (kind != ALLOC && kind <= FOLDER && is_chosen(TERM))
-        raise(SIGTERM);
+        terminate();
     if (kind <= FOLDER && is_chosen(KILL)) {
         dying = kind == WRITE;
         if (!dying)
-            raise(SIGKILL);
+            kill_now();
     }
     return is_chosen(kind);
 }
@@ -366,8 +403,10 @@ static size_t accepted(size_t size, const void *caller) {
     return size > 1 && (dying || fails_from(SHORT, caller)) ? size / 2 : size;
 }
 static ssize_t after_write(ssize_t result) {
-    if (dying)
-        raise(SIGKILL);
+    if (dying) {
+        dying = false;
+        kill_now();
+    }
     return result;
 }
 ssize_t NAME(write)(int fd, const void *bytes, size_t size);
@@ -502,6 +541,13 @@ int NAME(fclose)(FILE *file) {
 }
 
 /* --- threads, time */
+#ifndef FAULT_WRAP
+void _exit(int status) {
+    before_kill();
+    syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+}
+#endif
 int NAME(pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
 int NAME(pthread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
     if (fails(THREAD))

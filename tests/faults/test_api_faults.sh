@@ -2,8 +2,9 @@
 # Faults at every call over the C API: api_walk.c calls the public functions, each with the n-th allocation, open, read,
 # write and so on failing. Every public function has a call there.
 #
-#   VARGATE_LONG_TESTS=1   every n, of the calls that train every 50th or 500th; otherwise every STRIDE-th (41)
-#   SEED, CASE             where the stride begins (the day); only this case
+#   VARGATE_LONG_TESTS=1   every n, of the calls that train every 50th or 500th; otherwise every STRIDE-th (41);
+#                          STRIDE=sites: one n for every stack that allocates
+#   SEED, CASE             where the stride begins (the day); only cases whose names begin so
 set -u
 vargate=${1:-${VARGATE:-}}
 tests=${VARGATE_BUILD:-build/release}/tests
@@ -27,6 +28,10 @@ done
 export SOURCE_DATE_EPOCH=0 SEED="${SEED:-$(($(date +%s) / 86400))}"
 unset VARGATE_DATA VARGATE_SPOOL_BYTES
 make_inputs || { echo "the inputs could not be made" && exit 1; }
+mkdir -p "$work/photos/a" "$work/photos/b" # images of files
+cp tests/data/photos/plain.png tests/data/photos/turned6.jpg "$work/photos/a"
+cp tests/data/photos/grey.png tests/data/photos/lossy.webp tests/data/photos/cmyk.jpg "$work/photos/b"
+cp -r "$work/trained" "$work/run" && cp "$work/pred.npz" "$work/run/test.npz"
 echo "SEED=$SEED"
 cd "$work" || exit 1
 mkdir out

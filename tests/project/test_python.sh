@@ -48,6 +48,10 @@ pip install --no-deps --force-reinstall "$VARGATE_WHEEL" || exit 1
 
 # From the tests' folder: the package that is tested is the installed one, not the sources.
 unset PYTHONPATH VARGATE_LIBRARY VARGATE_PROGRAM
+# Where lines are counted, the library and the program of that build are called in place of the wheel's.
+if grep -q '^VG_COVERAGE:BOOL=ON' "${VARGATE_BUILD:-build/release}/CMakeCache.txt" 2>/dev/null; then
+    export VARGATE_LIBRARY="$VARGATE_BUILD/libvargate.so" VARGATE_PROGRAM="$VARGATE"
+fi
 report=build/python-tests.txt
 nice -n 10 "$folder/bin/python" -m pytest -p no:cacheprovider -q -rs --color=no "${VARGATE_PYTESTS:-python/tests}" \
     "$@" >"$report" 2>&1
