@@ -254,7 +254,8 @@ def predictions(
     else:
         raise ValueError(
             f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes); of images "
-            "and volumes name the axes: axes='NMCHW', or another order of N M C H W D"
+            "and volumes name the axes: axes='NMCHW', or another order of N M C H W D (a list with one (N, C, H, W) "
+            "per member: axes='MNCHW')"
         )
     return _native.Predictions(view.address, view.code, *shape, *strides), view.owner
 

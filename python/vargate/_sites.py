@@ -151,7 +151,7 @@ def _as_array(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtyp
 
 def as_sites(p: Any, axes: str | None, name: str = "p") -> Sites | None:
     """The sites of images or volumes: one array with these `axes` (or dims that name them), or a list with one array
-    per member, whose axes have no M. None where `axes` are those of samples."""
+    per member, whose axes have no M or begin with it. None where `axes` are those of samples."""
     several, letters = _is_list(p), site_axes(p, axes)
     if letters is None:
         return None
@@ -160,6 +160,8 @@ def as_sites(p: Any, axes: str | None, name: str = "p") -> Sites | None:
     views = [as_view(one, f"{name}[{i}]") for i, one in enumerate(p)]
     if len({view.code for view in views}) > 1:
         raise ValueError(f"{name}: members have several element types, expected one")
+    if letters[0] == "M" and len(letters) == len(views[0].shape) + 1:
+        letters = letters[1:]  # the list is the axis of members
     return Sites(views, letters.replace("M", "") if len(views) == 1 else letters, name)
 
 
