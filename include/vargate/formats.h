@@ -86,9 +86,10 @@ typedef struct vg_prediction_options {
     /* "NMC", "MNCHW": a letter for each axis as stored, see vg_sites_view; NULL: NMC, or NC of an array with two.
      * Arrays of one member each have these axes without M. */
     const char *axes;
+    const char *group; /* a table: a column of groups, which is no class; NULL: none */
 } vg_prediction_options;
 #define VG_PREDICTION_OPTIONS_INIT                                                                                     \
-    {sizeof(vg_prediction_options), NULL, 0, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL, NULL}
+    { sizeof(vg_prediction_options), NULL, 0, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL, NULL, NULL }
 
 /* Opens predictions (N, M, C), or with the axes that the options name, in any format; the sites of images are
  * samples. Rank 2 (N, C) is one member. A shorter struct of options, from a program built with an earlier version,

@@ -152,11 +152,12 @@ typedef struct vg_input_options {
     /* Label of the sites of images that are left out of every figure: their measures are NaN, their decisions -2.
      * NULL: none. */
     const int64_t *ignore;
+    const char *group; /* column of a table, see vg_prediction_options */
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(vg_input_options), NULL, NULL, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL,    \
-            NULL, NULL                                                                                                 \
+            NULL, NULL, NULL                                                                                           \
     }
 
 /* --- scoring a file ----------------------------------------------------------------------------------------------- */

@@ -172,6 +172,7 @@ class PredictionOptions(Structure):
         ("separator", c_char_p),
         ("decimal", c_char_p),
         ("axes", c_char_p),
+        ("group", c_char_p),
     ]
 
 
@@ -197,6 +198,7 @@ class InputOptions(Structure):
         ("format", c_char_p),
         ("class_k", c_char_p),
         ("ignore", POINTER(ctypes.c_int64)),
+        ("group", c_char_p),
     ]
 
 

@@ -261,7 +261,8 @@ static void assign_usual(vg_csv_columns *columns, const vg_roles *roles) {
                     [VG_ROLE_LABEL] = roles->label != NULL};
     for (size_t i = 0; i < columns->count; i++) {
         vg_role role = usual_role(name_at(columns, i));
-        if (columns->roles[i] == VG_ROLE_IGNORED && !given[role])
+        bool group = roles->group && strcmp(roles->group, name_at(columns, i)) == 0;
+        if (columns->roles[i] == VG_ROLE_IGNORED && !given[role] && !group)
             columns->roles[i] = role;
     }
     size_t samples = 0;

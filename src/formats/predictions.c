@@ -203,6 +203,7 @@ static vg_status roles_of(vg_roles *out, const vg_prediction_options *options) {
     *out = (vg_roles){.id = options->id,
                       .label = options->labels_key,
                       .member = options->member,
+                      .group = options->group,
                       .classes = options->classes,
                       .key = options->key,
                       .separator = separator,

@@ -52,10 +52,11 @@ typedef struct vg_roles {
     const char *id, *label, *member; /* columns of a table; id and label also fields of JSON lines and arrays */
     /* columns of a table: a list, or a regular expression; elsewhere a list of names */
     const char *classes;
-    const char *key;  /* field of the predictions in JSON */
-    char separator;   /* of a table's fields: ',', ';', tab or space; 0: recognised */
-    char decimal;     /* '.' or ','; 0: recognised */
-    bool labels_only; /* only labels are wanted */
+    const char *group; /* a column of a table that is no class */
+    const char *key;   /* field of the predictions in JSON */
+    char separator;    /* of a table's fields: ',', ';', tab or space; 0: recognised */
+    char decimal;      /* '.' or ','; 0: recognised */
+    bool labels_only;  /* only labels are wanted */
     /* with labels_only: names of the classes, which show that a first line is a label and not a header */
     vg_strings *known;
 } vg_roles;

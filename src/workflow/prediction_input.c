@@ -34,6 +34,7 @@ static vg_status open_file(vg_score_input *in, const vg_input_options *options, 
     how.classes = options->classes;
     how.id = options->id;
     how.member = options->member;
+    how.group = options->group;
     how.separator = options->separator;
     how.decimal = options->decimal;
     how.multilabel = in->options.task != VG_TASK_MULTICLASS;

@@ -48,8 +48,10 @@ static vg_status open_groups(set_input *f, const char *path, const sets_request 
 
 static vg_status open_input(set_input *f, const char *path, const sets_request *r, const vg_input_options *reading,
                             const char *labels, bool groups) {
+    vg_input_options how = *reading;
     *f = (set_input){.groups = NULL};
-    VG_TRY(vg_score_input__open_labels(&f->in, path, reading, labels, &r->own.job));
+    how.group = groups ? r->group : NULL;
+    VG_TRY(vg_score_input__open_labels(&f->in, path, &how, labels, &r->own.job));
     vg_status status = groups ? open_groups(f, path, r, reading) : VG_OK;
     if (status != VG_OK)
         close_input(f);

@@ -76,6 +76,13 @@ run sets new.csv --calibration val.csv --classes cat,dog,fox --alpha 0.1
 exits 0
 says "too few for a threshold; sets hold every class"
 prints "full set"
+# The column of the groups is no class, and need not be told apart by --classes.
+sed '1s/cat,dog,fox/p_cat,p_dog,p_fox/' val.csv >named-val.csv
+sed '1s/cat,dog,fox/p_cat,p_dog,p_fox/' new.csv >named-new.csv
+run sets named-new.csv --calibration named-val.csv --alpha 0.4 --by group:site -q -o named-by.csv
+exits 0
+command="sets by group with and without --classes"
+if cmp -s by.csv named-by.csv; then pass; else fail "their sets differ"; fi
 run sets new.csv --calibration val.csv --classes cat,dog,fox --by group:none
 fails_with 1 "none"
 run sets new.csv --calibration new.csv --classes cat,dog,fox
