@@ -348,12 +348,33 @@ static void finished(void **state) {
     assert_true(isnan(e.calibration.p_value) && e.calibration.mce_rows == 16);
 }
 
+/* Two bins of 8 rows, each 2 too confident, with a variance of 8 (7/8 - 49/64) = 0.875 and a covariance of 0.9 times
+ * that: the chance of |X| + |Y| >= 4 is 0.0281 (another program's draws), against 0.0050 without the covariance. */
+static void dependent_bins(void **state) {
+    (void)state;
+    enum { BINS = 3 };
+    double products[3 * BINS * BINS + BINS] = {0};
+    vg_evaluation e = assembled();
+    for (size_t b = 0; b < BINS; b += 2)
+        bins[b] = (vg_reliability_bin){.count = 8, .confidence = .875, .accuracy = .625, .square = .765625};
+    e.task = VG_TASK_MULTILABEL;
+    e.n = 8;
+    e.rows = 16;
+    products[0 * BINS + 2] = products[2 * BINS + 0] = 0.9 * 0.875;
+    products[3 * BINS * BINS] = products[3 * BINS * BINS + 2] = 8;
+    e.bin_products = products;
+    assert_int_equal(vg_evaluation_finish(&e, NULL), VG_OK);
+    if (!(fabs(e.calibration.p_value - 0.0281) < 0.006))
+        fail_msg("p = %g", e.calibration.p_value);
+    near(e.calibration.expected, 2 * sqrt(2 * 0.875 / 3.14159265358979323846) / 16);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles), cmocka_unit_test(transformed),    cmocka_unit_test(areas),
         cmocka_unit_test(aurocs),    cmocka_unit_test(differences),    cmocka_unit_test(leaders),
         cmocka_unit_test(classes),   cmocka_unit_test(resampled_lead), cmocka_unit_test(lead_by_variance),
-        cmocka_unit_test(finished),
+        cmocka_unit_test(finished),  cmocka_unit_test(dependent_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
