@@ -3,6 +3,7 @@
  * in order. VARGATE_LONG_TESTS=1 adds 10^8 sites (3.2 GB of files). */
 #define _GNU_SOURCE
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -136,10 +137,23 @@ static void same_evaluations(const vg_evaluation_result *sites, const vg_evaluat
     same("diversity", sites->verdict->diversity, samples->verdict->diversity);
 }
 
+/* Two threads on any machine: the stacks of sixteen would not fit the limit. */
+static void use_two_cores(void) {
+    cpu_set_t all, two;
+    CPU_ZERO(&two);
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&two) < 2; i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &two);
+    (void)sched_setaffinity(0, sizeof two, &two);
+}
+
 /* The memory that is not a mapping of the files may not exceed this many bytes; in a child process. */
 static int in_little_memory(size_t bytes, void (*work)(const char *), const char *argument) {
     pid_t child = fork();
     if (child == 0) {
+        use_two_cores();
         struct rlimit limit = {bytes, bytes};
         setrlimit(RLIMIT_DATA, &limit);
         work(argument);
