@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 
 /* A wait for some time must not end early or late when the time of day is set. */
 #ifdef __linux__
@@ -73,6 +74,7 @@ typedef struct starter {
 } starter;
 
 static void *worker_main(void *argument) {
+    VG_IN_C_LOCALE;
     starter start = *(starter *)argument;
     vg_base__release(argument);
     vg_pool *pool = start.pool;

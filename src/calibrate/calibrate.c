@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/sort.h"
 #include "calibrate/calibration.h"
 #include "calibrate/map.h"
@@ -284,6 +285,7 @@ vg_status vg_calibrate__fit(vg_calibration **out, vg_logits *logits, const vg_ca
 
 vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,
                               size_t c, const int64_t *labels, const vg_calibrate_options *options) {
+    VG_IN_C_LOCALE;
     if (out == NULL || block == NULL || labels == NULL)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrate: out, logits and labels must not be NULL");
     *out = NULL;
@@ -318,6 +320,7 @@ static vg_status check_view(const vg_predictions *view) {
 
 vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
                        const vg_calibrate_options *options) {
+    VG_IN_C_LOCALE;
     VG_TRY(check_view(logits));
     vg_predictions view = *logits;
     return vg_calibrate_blocks(out, vg_logits__view_block, &view, view.n, view.m, view.c, labels, options);

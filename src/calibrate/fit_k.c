@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "calibrate/gate_loss.h"
 
 #define START 0.69314718055994531 /* log 2: k where training begins */
@@ -200,6 +201,7 @@ static vg_status fit(fit_work *w) {
 
 vg_status vg_fit_k(vg_k_fit **out, const vg_predictions *predictions, const int64_t *labels,
                    const vg_fit_k_options *options) {
+    VG_IN_C_LOCALE;
     fit_work w = {.fit = NULL};
     *out = NULL;
     if (!predictions)

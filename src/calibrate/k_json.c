@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "base/json_text.h"
 #include "calibrate/json_values.h"
 #include "vargate/calibrate.h"
@@ -58,6 +59,7 @@ static json_t *document(const vg_k_fit *f, bool one, bool *ok) {
 }
 
 vg_status vg_k_fit_json(char **out, const vg_k_fit *fit, int one) {
+    VG_IN_C_LOCALE;
     bool ok = true;
     json_t *root = document(fit, one != 0, &ok);
     char *text = ok ? vg_base__json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;

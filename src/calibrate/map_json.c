@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/json_text.h"
 #include "calibrate/calibration.h"
 #include "vargate/temperatures.h"
@@ -241,6 +242,7 @@ static vg_status read_map(reading *r) {
 }
 
 vg_status vg_calibration_map_load(vg_calibration_map **out, const char *source) {
+    VG_IN_C_LOCALE;
     json_error_t error;
     json_t *root = NULL;
     if (!out || !source)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "calibrate/calibration.h"
@@ -149,6 +150,7 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
 }
 
 vg_status vg_temperatures_text(char **out, const vg_calibration *calibration) {
+    VG_IN_C_LOCALE;
     if (out == NULL || calibration == NULL)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_text: out and calibration must not be NULL");
     bool ok = true;
@@ -239,6 +241,7 @@ static vg_status load_numbers(double **out, size_t *count, const char *path, con
 }
 
 vg_status vg_temperatures_load(double **out, size_t *count, const char *path) {
+    VG_IN_C_LOCALE;
     if (out == NULL || count == NULL || path == NULL)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_load: out, count and path must not be NULL");
     return load_numbers(out, count, path, "temperatures");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend/gate.h"
+#include "base/c_locale.h"
 #include "base/names.h"
 #include "nn/checkpoint.h"
 #include "nn/predictor.h"
@@ -83,6 +84,7 @@ static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_pred
 }
 
 vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options) {
+    VG_IN_C_LOCALE;
     static const vg_predictor_options defaults = VG_PREDICTOR_OPTIONS_INIT;
     vg_predictor_options o;
     vg_predictor *p;

@@ -10,6 +10,7 @@
 #include <yaml.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "nn/recipe.h"
 #include "nn/recipe_words.h"
 
@@ -450,6 +451,7 @@ vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, con
 }
 
 vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
+    VG_IN_C_LOCALE;
     const char *equals = strchr(assignment, '=');
     yaml_parser_t parser;
     char *line;
@@ -581,6 +583,7 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
 }
 
 vg_status vg_recipe_text(char **out, const vg_recipe *recipe) {
+    VG_IN_C_LOCALE;
     buffer b = {NULL, 0, 16384};
     *out = NULL;
     VG_TRY(vg_base__alloc(&b.text, b.room, 1, "recipe"));

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/c_locale.h"
 #include "formats/tfevents.h"
 #include "nn/recipe.h"
 #include "nn/resident_data.h"
@@ -454,6 +455,7 @@ static vg_status begin(vg_training *t) {
 }
 
 vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
+    VG_IN_C_LOCALE;
     static const vg_train_options defaults = VG_TRAIN_OPTIONS_INIT;
     vg_train_options o;
     vg_training *t;

@@ -1,4 +1,5 @@
 /* calibrate_file.c - temperatures or maps fitted to a file of validation predictions, and kept as JSON. */
+#include "base/c_locale.h"
 #include "calibrate/calibration.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
@@ -45,6 +46,7 @@ static vg_status calibrate(vg_calibration **out, vg_score_input *in, const vg_ca
 
 vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
                             const vg_calibrate_file_options *options) {
+    VG_IN_C_LOCALE;
     vg_calibrate_file_options own = VG_CALIBRATE_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     *out = NULL;

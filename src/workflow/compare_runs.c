@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/compare_rows.h"
 #include "workflow/figure_table.h"
 #include "workflow/json_build.h"
@@ -172,6 +173,7 @@ static vg_status fill(compare_owner *owner, const char *const *paths, size_t cou
 
 vg_status vg_compare(vg_compare_result **out, const char *const *paths, size_t count, const vg_input_options *input,
                      const vg_compare_options *options) {
+    VG_IN_C_LOCALE;
     vg_compare_options own = VG_COMPARE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     *out = NULL;
@@ -256,6 +258,7 @@ static json_t *row_json(const vg_compare_result *result, size_t i) {
 }
 
 vg_status vg_compare_result_json(char **text, const vg_compare_result *result) {
+    VG_IN_C_LOCALE;
     json_t *out = vg_json__document("compare"), *rows = json_array();
     vg_json__put_count(out, "bootstrap", result->resamples);
     vg_json__put_number(out, "confidence", result->confidence);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "formats/text_file.h"
 #include "report/report_emit.h"
 #include "vargate/compare.h"
@@ -151,6 +152,7 @@ static vg_status write_page(vg_text *file, const vg_compare_result *result) {
 }
 
 vg_status vg_compare_result_save(const vg_compare_result *result, const char *path) {
+    VG_IN_C_LOCALE;
     static const struct {
         const char *ending;
         vg_status (*write)(vg_text *file, const vg_compare_result *result);

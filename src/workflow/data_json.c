@@ -1,5 +1,6 @@
 /* data_json.c - data sets as JSON: the known ones, or one with its files and contents. docs/schema/data.schema.json. */
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "vargate/data.h"
 #include "workflow/data_walk.h"
 #include "workflow/json_build.h"
@@ -94,6 +95,7 @@ static void put_file(void *document, const vg_data_file *file, const char *part,
 }
 
 vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics) {
+    VG_IN_C_LOCALE;
     static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
     vg_dataset_options o;
     *out = NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "vargate/data.h"
 #include "workflow/data_walk.h"
 
@@ -61,6 +62,7 @@ static void write_contents(void *context, const char *title, const vg_dataset_in
 }
 
 vg_status vg_data_text(char **out, const char *name, const vg_dataset_options *options, int statistics) {
+    VG_IN_C_LOCALE;
     static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
     vg_dataset_options o;
     size_t length;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "data/samples.h"
 #include "vargate/data.h"
 #include "workflow/training_data.h"
@@ -93,6 +94,7 @@ vg_status vg_data__walk(const vg_data_visitor *visitor, const char *name, const 
 }
 
 vg_status vg_data_reading(vg_dataset_options *out, const char *folder, const char *const *settings, size_t count) {
+    VG_IN_C_LOCALE;
     vg_recipe recipe;
     if (!out || (!settings && count))
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_reading: out and settings must not be NULL");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/decide.h"
 #include "workflow/json_build.h"
 
@@ -108,6 +109,7 @@ void vg_decide__read_promise(vg_selection *s, const json_t *from) {
 }
 
 vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy, const char *path) {
+    VG_IN_C_LOCALE;
     json_t *root = vg_json__document("decide");
     vg_json__put_text(root, "file", path);
     vg_json__put_count(root, "n", result->samples);

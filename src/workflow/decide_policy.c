@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/names.h"
 #include "workflow/decide.h"
 #include "workflow/workflow_options.h"
@@ -218,6 +219,7 @@ void vg_policy__show(vg_policy_data *policy) {
 }
 
 vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options) {
+    VG_IN_C_LOCALE;
     vg_policy_options own = VG_POLICY_OPTIONS_INIT;
     vg_policy_data *policy;
     *out = NULL;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "calibrate/calibration.h"
 #include "workflow/decide.h"
 #include "workflow/json_build.h"
@@ -295,6 +296,7 @@ static vg_status decision_stream_line_alone(vg_decision_stream *stream, const ch
 
 vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length, const char **answer,
                                   size_t *answer_length) {
+    VG_IN_C_LOCALE;
     vg_status status;
     VG_ALONE(status, &stream->busy, "the stream of decisions",
              decision_stream_line_alone(stream, line, length, answer, answer_length));
@@ -349,6 +351,7 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
 
 vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
                                  const vg_decide_options *options) {
+    VG_IN_C_LOCALE;
     vg_decide_request request;
     vg_decision_stream *s;
     *out = NULL;

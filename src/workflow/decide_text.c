@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/decide.h"
 
 typedef struct text_lines {
@@ -96,6 +97,7 @@ static void write_lines(const text_lines *t, const char *path) {
 }
 
 vg_status vg_decide_result_text(char **out, const vg_decide_result *result, const vg_policy *policy, const char *path) {
+    VG_IN_C_LOCALE;
     vg_decide_result own = VG_DECIDE_RESULT_INIT;
     size_t length;
     *out = NULL;

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "base/cpu.h"
 #include "vargate/data.h"
 #include "vargate/doctor.h"
@@ -144,6 +145,7 @@ static vg_status data_sets(examination *e) {
 }
 
 vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
+    VG_IN_C_LOCALE;
     examination e = {NULL, 0};
     char version[192];
     *out = NULL;
@@ -174,6 +176,7 @@ vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
 void vg_doctor_free(vg_doctor_line *lines) { vg_base__release(lines); }
 
 vg_status vg_doctor_json(char **out, const vg_doctor_line *lines, size_t count) {
+    VG_IN_C_LOCALE;
     json_t *document = vg_json__document("doctor"), *array = json_array();
     vg_json__put_text(document, "version", vg_version());
     vg_json__put(document, "findings", array);

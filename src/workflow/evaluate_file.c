@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
 #include "workflow/site_evaluation.h"
@@ -150,6 +151,7 @@ vg_status vg_evaluation__of_input(vg_evaluation_result **out, vg_score_input *in
 
 vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                            const vg_evaluate_file_options *options) {
+    VG_IN_C_LOCALE;
     vg_evaluate_file_options own = VG_EVALUATE_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     vg_score_input in;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "vargate/calibrate.h"
 #include "workflow/evaluation_figures.h"
 #include "workflow/kept_means.h"
@@ -95,6 +96,7 @@ vg_status vg_evaluation__advise_calibrator(vg_finding *out, const vg_kept_means 
 
 vg_status vg_calibrator_finding(vg_finding *out, const double *mean, const int64_t *labels, size_t n, size_t c,
                                 unsigned threads) {
+    VG_IN_C_LOCALE;
     vg_kept_means kept;
     if (!out || !mean || !labels || n == 0 || c < 2)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrator_finding: expected means of samples of 2 or more classes, "

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/evaluation_figures.h"
 #include "workflow/json_build.h"
 
@@ -279,5 +280,6 @@ json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
 }
 
 vg_status vg_evaluation_result_json(char **text, const vg_evaluation_result *result) {
+    VG_IN_C_LOCALE;
     return vg_json__text(text, vg_evaluation_result__json(result));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "base/names.h"
 #include "formats/text_file.h"
 #include "vargate/formats.h"
@@ -125,6 +126,7 @@ static void put_evaluation(figures_file *file, const vg_evaluation_result *resul
 
 vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, int list,
                                      const char *path) {
+    VG_IN_C_LOCALE;
     figures_file file = {.list = list || count > 1};
     VG_TRY(vg_target_check(path, VG_PRODUCT_FIGURES, NULL, 0, 1));
     VG_TRY(vg_text__open(&file.text, path));
@@ -137,6 +139,7 @@ vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results,
 }
 
 vg_status vg_ood_result_save(const vg_ood_result *result, const char *path) {
+    VG_IN_C_LOCALE;
     figures_file file = {.list = false};
     char *text = NULL;
     VG_TRY(vg_target_check(path, VG_PRODUCT_OOD, NULL, 0, 1));

@@ -1,6 +1,7 @@
 /* fit_k_file.c - k of the gate fitted to a file of validation predictions, and kept as k.json. */
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "vargate/fit_k.h"
 #include "workflow/prediction_input.h"
 #include "workflow/workflow_options.h"
@@ -35,6 +36,7 @@ static vg_status save(const vg_k_fit *fit, const vg_fit_k_file_options *own) {
 
 vg_status vg_fit_k_file(vg_k_fit **out, const char *path, const vg_input_options *input,
                         const vg_fit_k_file_options *options) {
+    VG_IN_C_LOCALE;
     vg_fit_k_file_options own = VG_FIT_K_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     vg_score_input in;

@@ -3,10 +3,17 @@
 
 #include <stdio.h>
 
+#include "base/c_locale.h"
+
 enum { LINE = 1024 }; /* longest note; longer ones are cut */
 
 static int notify(const vg_job *job, vg_job_message message) {
-    return job && job->notify ? job->notify(job->context, &message) : 0;
+    if (!job || !job->notify)
+        return 0;
+    locale_t inside = vg_locale__outside();
+    int stop = job->notify(job->context, &message);
+    vg_locale__inside(inside);
+    return stop;
 }
 
 static vg_status stopped(const char *what) { return vg_base__fail(VG_ERR_INTERRUPTED, "%s: interrupted", what); }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/figure_table.h"
 #include "workflow/json_build.h"
 #include "workflow/sample_measures.h"
@@ -150,6 +151,7 @@ static vg_status fill(ood_owner *owner, const char *id_path, const char *const *
 
 vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
                        const vg_input_options *input, const vg_ood_files_options *options) {
+    VG_IN_C_LOCALE;
     vg_ood_files_options own = VG_OOD_FILES_OPTIONS_INIT;
     ood_work work = {NULL, input, &own};
     *out = NULL;
@@ -212,6 +214,7 @@ json_t *vg_ood_set__json(const vg_ood_set *set, bool intervals) {
 }
 
 vg_status vg_ood_result_json(char **text, const vg_ood_result *result) {
+    VG_IN_C_LOCALE;
     json_t *out = vg_json__document("ood"), *side = json_object(), *sets = json_object();
     vg_json__put_text(out, "positive", "ood");
     vg_json__put_text(side, "file", result->id_file);

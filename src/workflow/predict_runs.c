@@ -2,6 +2,7 @@
  * the gated members Q and their k where one network was trained with the gated loss, the labels L where the set has
  * them, the images' ids (the names of their files, or their numbers in the set), and the names of the classes where
  * they are known (classes). */
+#include "base/c_locale.h"
 #include "formats/arrays.h"
 #include "nn/predictor.h"
 #include "vargate/formats.h"
@@ -110,6 +111,7 @@ static vg_status predict(vg_predict_runs_result *result, vg_prediction *p) {
 }
 
 vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predict_runs_options *options) {
+    VG_IN_C_LOCALE;
     vg_prediction p;
     vg_status status = vg_prediction__begin(&p, options);
     if (status == VG_OK)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "nn/recipe.h"
 #include "vargate/workflow.h"
 
@@ -68,6 +69,7 @@ static vg_status read_shipped(vg_recipe *recipe, const char *name) {
 }
 
 vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count) {
+    VG_IN_C_LOCALE;
     char path[PATH_ROOM];
     if (!recipe || !name || (!changes && change_count))
         return vg_base__fail(VG_ERR_ARGUMENT,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "workflow/report_files.h"
 
@@ -94,6 +95,7 @@ static vg_status settle(const vg_page *page, const char *folder, bool complete, 
 }
 
 vg_status vg_page_draw(size_t *files, const vg_page *page, vg_gnuplot_fn gnuplot, void *context) {
+    VG_IN_C_LOCALE;
     char folder[FOLDER_ROOM], *script;
     struct stat st;
     size_t length;

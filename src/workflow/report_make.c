@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "formats/text_file.h"
 #include "nn/recipe.h"
@@ -465,6 +466,7 @@ static vg_page *show(page_data *page) {
 
 vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                         const vg_page_options *options) {
+    VG_IN_C_LOCALE;
     vg_page_options own = VG_PAGE_OPTIONS_INIT;
     vg_input_options how = VG_INPUT_OPTIONS_INIT;
     page_data *page;

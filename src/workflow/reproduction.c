@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "base/json_text.h"
 
 /* As published, except one accuracy: SVHN's last-layer ensemble is printed with .992, while the calibrated one,
@@ -85,6 +86,7 @@ static vg_status fill_cell(vg_paper_cell *cell, const char *folder) {
 }
 
 vg_status vg_reproduction_read(vg_reproduction **out, const char *folder) {
+    VG_IN_C_LOCALE;
     vg_reproduction_owner *owner;
     *out = NULL;
     if (folder && strlen(folder) >= sizeof owner->folder)

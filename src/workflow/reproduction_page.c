@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "formats/text_file.h"
 #include "report/report_emit.h"
@@ -205,6 +206,7 @@ static vg_status save(const vg_reproduction_owner *owner, const char *name,
 }
 
 vg_status vg_reproduction_save(const vg_reproduction *reproduction) {
+    VG_IN_C_LOCALE;
     const vg_reproduction_owner *owner = (const vg_reproduction_owner *)(const void *)reproduction;
     VG_TRY(save(owner, "table.md", emit_markdown));
     VG_TRY(save(owner, "table.json", emit_json));

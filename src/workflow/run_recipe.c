@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/c_locale.h"
 #include "nn/recipe.h"
 #include "vargate/calibrate.h"
 #include "workflow/prediction.h"
@@ -295,6 +296,7 @@ static vg_status prepare(vg_run *run, const vg_run_recipe_options *options) {
 }
 
 vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *options) {
+    VG_IN_C_LOCALE;
     vg_run *run;
     *out = NULL;
     VG_TRY(vg_base__zalloc(&run, 1, sizeof *run, "the run"));

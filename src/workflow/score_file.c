@@ -1,4 +1,5 @@
 /* score_file.c - scores a file of predictions: checks names, opens the input, runs one pass, ends the task. */
+#include "base/c_locale.h"
 #include "workflow/score_pass.h"
 #include "workflow/score_task.h"
 #include "workflow/workflow_options.h"
@@ -19,6 +20,7 @@ vg_status vg_score_task__run(vg_score_result **out, vg_score_input *in, const vg
 
 vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_options *input,
                         const vg_score_file_options *options) {
+    VG_IN_C_LOCALE;
     vg_score_file_options own = VG_SCORE_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     vg_score_input in;

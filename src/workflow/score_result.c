@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "workflow/column_stats.h"
 #include "workflow/json_build.h"
 
@@ -194,6 +195,7 @@ static json_t *rule_json(const vg_score_result *r) {
 }
 
 vg_status vg_score_result_json(char **text, const vg_score_result *r) {
+    VG_IN_C_LOCALE;
     json_t *out = vg_json__document("score");
     vg_json__put_text(out, "file", r->file);
     vg_json__put_count(out, "n", r->n);

@@ -1,4 +1,5 @@
 /* score_runs.c - scores of networks' predictions: the task of score_file.c over logits that are computed meanwhile. */
+#include "base/c_locale.h"
 #include "workflow/prediction.h"
 #include "workflow/score_task.h"
 #include "workflow/workflow_options.h"
@@ -18,6 +19,7 @@ static vg_status score(vg_score_result **out, vg_prediction *p, const vg_input_o
 
 vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_options *runs, const vg_input_options *input,
                         const vg_score_file_options *options) {
+    VG_IN_C_LOCALE;
     vg_score_file_options own = VG_SCORE_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     vg_prediction p;

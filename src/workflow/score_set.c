@@ -1,5 +1,6 @@
 /* score_set.c - scores in the caller's memory: their file and figures, by the same code as those of a prediction
  * file (score_task.c). */
+#include "base/c_locale.h"
 #include "workflow/score_result.h"
 #include "workflow/score_writer.h"
 #include "workflow/workflow_options.h"
@@ -41,6 +42,7 @@ static vg_status make_result(vg_score_result **out, const vg_score_set *set, con
 }
 
 vg_status vg_score_set_finish(vg_score_result **out, const vg_score_set *set, const vg_score_file_options *options) {
+    VG_IN_C_LOCALE;
     vg_score_file_options own = VG_SCORE_FILE_OPTIONS_INIT;
     vg_score_set given = VG_SCORE_SET_INIT;
     vg_column_store store;

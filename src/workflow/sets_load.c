@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/json_text.h"
 #include "calibrate/calibration.h"
 #include "vargate/temperatures.h"
@@ -273,6 +274,7 @@ static vg_status take_map(vg_sets_data *s, const char *source) {
 
 /* --- the public object -------------------------------------------------------------------------------------------- */
 vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
+    VG_IN_C_LOCALE;
     static const vg_sets_options defaults = VG_SETS_OPTIONS_INIT;
     vg_sets_options o;
     vg_sets_data *s;
@@ -319,6 +321,7 @@ static vg_status sets_feed_alone(vg_sets *sets, const vg_set_places *out, const 
 
 vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predictions *block, const int64_t *labels,
                        const char *const *groups) {
+    VG_IN_C_LOCALE;
     vg_status status;
     if (!sets)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_sets_feed: sets must not be NULL");

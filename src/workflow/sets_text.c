@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/json_text.h"
 #include "vargate/formats.h"
 #include "workflow/decide_json.h"
@@ -176,6 +177,7 @@ static json_t *thresholds_document(const vg_sets_data *s) {
 }
 
 vg_status vg_sets_text(char **out, vg_sets *sets, vg_sets_document document) {
+    VG_IN_C_LOCALE;
     vg_sets_data *s = vg_sets__data(sets);
     VG_TRY(vg_sets__settle(s));
     if (document == VG_SETS_TABLE || document == VG_SETS_DECISIONS)

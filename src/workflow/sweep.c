@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/c_locale.h"
 #include "vargate/compare.h"
 #include "workflow/job.h"
 #include "workflow/workflow_options.h"
@@ -162,6 +163,7 @@ static vg_status run_one(sweep *s, size_t index) {
 }
 
 static void *work(void *argument) {
+    VG_IN_C_LOCALE;
     sweep *s = argument;
     pthread_mutex_lock(&s->lock);
     while (s->next < s->runs && !s->stop) {
@@ -225,6 +227,7 @@ static vg_status compare(vg_compare_result **out, sweep *s) {
 }
 
 vg_status vg_sweep(vg_compare_result **out, const vg_sweep_options *options) {
+    VG_IN_C_LOCALE;
     sweep *s;
     *out = NULL;
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a sweep"));

@@ -1,5 +1,6 @@
 /* tally_beside.c - a thread that feeds a tally, one block at a time and in order. See tally_beside.h. */
 #include "workflow/tally_beside.h"
+#include "base/c_locale.h"
 #include "evaluate/columns_layout.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ struct vg_tally_beside {
 };
 
 static void *count_blocks(void *argument) {
+    VG_IN_C_LOCALE;
     vg_tally_beside *b = argument;
     pthread_mutex_lock(&b->lock);
     for (;;) {

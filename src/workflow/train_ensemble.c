@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "data/dataset.h"
@@ -224,6 +225,7 @@ static bool take_next(ensemble *e, size_t *network) {
 }
 
 static void *work(void *argument) {
+    VG_IN_C_LOCALE;
     ensemble *e = argument;
     struct vg_train_device *device;
     size_t i = 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/c_locale.h"
 #include "nn/recipe.h"
 #include "workflow/job.h"
 #include "workflow/workflow_options.h"
@@ -77,6 +78,7 @@ static vg_status train_one(vg_train_result *result, const vg_train_recipe_option
 }
 
 vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options *options) {
+    VG_IN_C_LOCALE;
     vg_train_recipe_options o = VG_TRAIN_RECIPE_OPTIONS_INIT;
     vg_training_data data;
     char folder[VG_RECIPE_TEXT + 8];

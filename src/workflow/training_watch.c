@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/c_locale.h"
 #include "workflow/job.h"
 
 /* "network 2 of 5: ", or nothing for a run of one network. */
@@ -103,8 +104,12 @@ int vg_training_watch__event(void *context, const vg_train_event *event) {
     }
     pthread_mutex_lock(&crew->lock);
     notify(w, event);
-    if (o->event && o->event(o->event_context, &numbered))
-        crew->stop = true;
+    if (o->event) {
+        locale_t inside = vg_locale__outside();
+        if (o->event(o->event_context, &numbered))
+            crew->stop = true;
+        vg_locale__inside(inside);
+    }
     int stop = crew->stop;
     pthread_mutex_unlock(&crew->lock);
     return stop;
