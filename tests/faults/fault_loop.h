@@ -40,6 +40,7 @@ typedef struct fault_walk {
     unsigned long stride;    /* every stride-th of these calls fails, one after the other; 0: every one */
     void (*before)(void *);  /* called with the context before every run, without a fault; may be NULL */
     unsigned long tolerated; /* faults after which the body succeeds; more fail the test. 0: any number */
+    const double *figure;    /* of the result: where the body succeeds, the same as without a fault. May be NULL */
 } fault_walk;
 
 static inline void fault_judge(const fault_walk *w, vg_status status, unsigned long n, unsigned long calls,
@@ -100,6 +101,7 @@ static inline unsigned long walk_faults(fault_walk w) {
     long kept = 0, grown;
     unsigned long survived = 0, calls = 0, runs = 0, candidates = 0;
     uint64_t *sites = run_plainly(&w, &calls, &kept);
+    const double expected = w.figure ? *w.figure : 0;
     kept = kept > 0 ? kept : 0;
     for (unsigned long n = 1; n <= calls; n++) {
         if ((sites && !is_first_or_last(sites, n, calls)) || (w.stride && candidates++ % w.stride))
@@ -108,6 +110,8 @@ static inline unsigned long walk_faults(fault_walk w) {
         survived += status == VG_OK;
         runs++;
         fault_judge(&w, status, n, calls, grown - kept);
+        if (status == VG_OK && w.figure && *w.figure != expected)
+            fail_msg("%s, %s %lu of %lu: %.17g instead of %.17g", w.what, w.kind, n, calls, *w.figure, expected);
     }
     free(sites);
     print_message("%s: %lu calls of %s, %lu failed, %lu survived\n", w.what, calls, w.kind, runs, survived);
