@@ -11,12 +11,16 @@ static size_t find_measure(const vg_evaluation *e, const char *name) {
     return i;
 }
 
-/* The measure of largest error AUROC other than `without`; measure_count when there is none. */
+/* The measure of largest error AUROC other than `without` and those that equal it, which rank alike (TU and the largest
+ * probability of two classes); measure_count when there is none. */
 static size_t best_auroc(const vg_evaluation *e, size_t without) {
     size_t best = e->measure_count;
+    double taken = without < e->measure_count ? e->measures[without].error_auroc.value : NAN;
     for (size_t i = 0; i < e->measure_count; i++) {
         double area = e->measures[i].error_auroc.value;
-        if (i != without && !isnan(area) && (best == e->measure_count || area > e->measures[best].error_auroc.value))
+        bool alike = fabs(area - taken) < 1e-12;
+        if (i != without && !isnan(area) && !alike &&
+            (best == e->measure_count || area > e->measures[best].error_auroc.value))
             best = i;
     }
     return best;

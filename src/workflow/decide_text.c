@@ -77,8 +77,13 @@ static void write_lines(const text_lines *t, const char *path) {
     const vg_decide_result *r = t->result;
     char name[4200];
     vg_printable(name, sizeof name, path);
-    fprintf(t->out, "%s: %zu %s%s, %s\n", name, r->samples, r->image_count ? "site" : "sample", plural(r->samples),
-            t->policy->labels ? "a k for every label" : t->policy->text);
+    const vg_policy_data *data = vg_policy__read(t->policy);
+    bool by_rule = data->class_k && data->count > 0 && data->items[0].by_rule && !t->policy->labels;
+    fprintf(t->out, "%s: %zu %s%s, %s%s\n", name, r->samples, r->image_count ? "site" : "sample", plural(r->samples),
+            t->policy->labels ? "a k for every label" : t->policy->text,
+            !by_rule                                       ? ""
+            : data->conventions.task == VG_TASK_MULTICLASS ? " times the k of each class"
+                                                           : " times the k of each label");
     if (t->policy->selection) {
         fprintf(t->out, "%s\n", t->policy->sentence);
         write_selection(t);

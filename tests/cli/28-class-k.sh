@@ -98,4 +98,12 @@ run decide "$multi" --multilabel --class-k 1,2
 fails_with 1 "1,2: a k for each of 2 labels"
 run decide "$multi" --multilabel --class-k 1,2,0,1,3,1
 fails_with 1 "a k for every class: number 3 is 0, expected a finite number > 0"
+# The words of a decision say that k is a multiple of the k of each class, also where a policy keeps it.
+run fit-k $example -q -o words.json
+run decide $example -k words.json --save words-policy.json
+prints "300 samples, k = 1 times the k of each class"
+run decide $example --policy words-policy.json
+prints "300 samples, k = 1 times the k of each class"
+run decide $example -k 1
+prints_not "times the k"
 cd "$root" || exit 1

@@ -214,4 +214,14 @@ awk 'BEGIN { for (i = 0; i < 60; i++) print "{\"p\": [[0.9, 0.1], [0.8, 0.2]], \
 run evaluate wrong.jsonl
 exits 0
 prints "every prediction is an error"
+# Of two classes and one member TU and the largest probability rank alike: neither is a rival of the other.
+awk 'BEGIN {
+    for (i = 0; i < 200; i++) {
+        a = 0.5 + (i * 37 % 100) / 220
+        printf "{\"p\": [[%.3f, %.3f]], \"label\": %d}\n", a, 1 - a, ((i * 61 % 100) / 100 > a)
+    }
+}' >two.jsonl
+run evaluate two.jsonl
+exits 0
+prints_not "by 0.0000"
 cd "$root" || exit 1
