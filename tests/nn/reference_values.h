@@ -6,7 +6,9 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -43,29 +45,42 @@ static inline double number(const json_t *object, const char *key) {
     return json_number_value(v);
 }
 
-/* values against a summary: its norm, projections, entries; `bound` relative to the norm. */
-static inline void check(const char *what, const float *values, size_t count, const json_t *summary, double bound) {
+/* values against a summary: its norm, projections, entries; `bound` relative to the norm. Returns false, with one line
+ * in `complaint` (COMPLAINT bytes), where they differ. */
+enum { COMPLAINT = 256 };
+static inline bool agree(char *complaint, const char *what, const float *values, size_t count, const json_t *summary,
+                         double bound) {
     assert_non_null(summary);
     double norm = 0, wanted = number(summary, "norm"), step = number(summary, "step");
     for (size_t i = 0; i < count; i++)
         norm += (double)values[i] * values[i];
-    if (!(fabs(sqrt(norm) - wanted) <= bound * wanted))
-        fail_msg("%s: norm %.9g, PyTorch %.9g", what, sqrt(norm), wanted);
-    for (size_t k = 0; k < 3; k++) {
+    bool good = fabs(sqrt(norm) - wanted) <= bound * wanted;
+    if (!good)
+        snprintf(complaint, COMPLAINT, "%s: norm %.9g, PyTorch %.9g", what, sqrt(norm), wanted);
+    for (size_t k = 0; k < 3 && good; k++) {
         float *v = fill(count, 7 + k, 2.0, 0);
         double dot = 0, p = json_number_value(json_array_get(json_object_get(summary, "projections"), k));
         for (size_t i = 0; i < count; i++)
             dot += (double)values[i] * v[i];
         free(v);
-        if (!(fabs(dot - p) <= bound * wanted))
-            fail_msg("%s: projection %zu is %.9g, PyTorch %.9g", what, k, dot, p);
+        good = fabs(dot - p) <= bound * wanted;
+        if (!good)
+            snprintf(complaint, COMPLAINT, "%s: projection %zu is %.9g, PyTorch %.9g", what, k, dot, p);
     }
     const json_t *entries = json_object_get(summary, "entries");
-    for (size_t k = 0; k < json_array_size(entries); k++) {
+    for (size_t k = 0; k < json_array_size(entries) && good; k++) {
         double e = json_number_value(json_array_get(entries, k)), got = values[k * (size_t)step];
-        if (!(fabs(got - e) <= bound * wanted))
-            fail_msg("%s: entry %zu is %.9g, PyTorch %.9g", what, k * (size_t)step, got, e);
+        good = fabs(got - e) <= bound * wanted;
+        if (!good)
+            snprintf(complaint, COMPLAINT, "%s: entry %zu is %.9g, PyTorch %.9g", what, k * (size_t)step, got, e);
     }
+    return good;
+}
+
+static inline void check(const char *what, const float *values, size_t count, const json_t *summary, double bound) {
+    char complaint[COMPLAINT];
+    if (!agree(complaint, what, values, count, summary, bound))
+        fail_msg("%s", complaint);
 }
 
 /* Sets every parameter as make_reference.py does. */
