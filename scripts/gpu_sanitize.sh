@@ -13,7 +13,7 @@ status=0
 end=$(($(date +%s) + seconds))
 for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
     for test in ${SANITIZE_TESTS:-test_backend_ops test_backend_masks test_cuda_recordings test_cuda_conv_pooling \
-        test_cuda_conv_norm}; do
+        test_cuda_conv_norm test_cuda_hopper test_nn_gated test_measures_cuda test_cuda_streams test_cuda_shapes}; do
         [ -x "$build/tests/$test" ] || { echo "gpu_sanitize: $test is not built" && status=1 && continue; }
         begin=$(date +%s)
         left=$((end - begin))
@@ -27,7 +27,12 @@ for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
         VARGATE_REQUIRE_GPU=1 VARGATE_TEST_ONLY='cuda*' timeout -k 5 $left "$sanitizer" --tool $tool \
             --error-exitcode 9 $flags ${SANITIZE_FLAGS:-} "$build/tests/$test" >"$log" 2>&1
         code=$?
-        summary="$(($(date +%s) - begin)) s, $(grep 'ERROR SUMMARY\|RACECHECK SUMMARY' "$log" | tail -n 1)"
+        summary="$(($(date +%s) - begin)) s, $(grep -a 'ERROR SUMMARY\|RACECHECK SUMMARY' "$log" | tail -n 1)"
+        # Races of a kernel of cuDNN with itself are not ours to mend.
+        if [ $code = 9 ] && [ $tool = racecheck ] && ! grep -a ' access at ' "$log" | grep -q -v cudnn; then
+            echo "gpu_sanitize: $tool $test: clean but for kernels of cuDNN: $summary"
+            continue
+        fi
         case $code in
         0) echo "gpu_sanitize: $tool $test: clean: $summary" ;;
         124 | 137) echo "gpu_sanitize: $tool $test: not finished: $summary" && status=1 ;;
