@@ -57,6 +57,20 @@ static void networks(void **state) {
     /* Every trunk takes streams of dropout, layers and parameters of its own, of which there are so many. */
     REFUSED(build("cnn-4-8", small, 90, 3, 0.1, 90), VG_ERR_ARGUMENT, "so many times, has too many layers");
     REFUSED(build("wrn-100-1", small, 60, 3, 0.1, 60), VG_ERR_ARGUMENT, "has too many layers");
+    /* Once a number of networks is too large, larger ones are too. */
+    static const char *const each[] = {"cnn-4-8", "wrn-10-1", "wrn-40-1", "wrn-100-1"};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        for (size_t dropout = 0, full = 0, n = 2; dropout < 2; n += n / 4 + 1) {
+            vg_status status = build(each[i], small, n, 3, dropout ? 0.1 : 0, n);
+            assert_true(status == VG_ERR_ARGUMENT || (status == VG_OK && !full));
+            full |= status != VG_OK;
+            if (n > 2000) {
+                assert_true(full);
+                dropout++;
+                full = 0;
+                n = 2;
+            }
+        }
     vg_recipe r = tiny_recipe(NULL);
     size_t room = vg_network__training_memory(&r, small, 3);
     assert_true(room > 0);

@@ -163,12 +163,16 @@ static void refreshed_statistics(void **state) {
 
 static void fused_layers_and_an_early_optimiser(void **state) {
     (void)state;
+    static const char *const prior[] = {"head_prior=2", "epochs=1", NULL}; /* layers that cannot be fused */
     static const char *const wide[] = {"network=cnn-16-65536", "epochs=1", "heads=1", "ensemble=lle", NULL};
     twin.fuses = twin.records = true;
     OK(train_job((job){"fused", "cuda", two_epochs, NULL, 0, false}));
     assert_true(twin.fused > 0);
     assert_int_equal(twin.parts, 0);
     same_run("feed", "fused");
+    OK(train_job((job){"prior-feed", "ref", prior, NULL, 0, false}));
+    OK(train_job((job){"prior-fused", "cuda", prior, NULL, 0, false}));
+    same_run("prior-feed", "prior-fused");
     OK(train_job((job){"wide-feed", "ref", wide, NULL, 0, false}));
     OK(train_job((job){"wide", "cuda", wide, NULL, 0, false}));
     assert_true(twin.parts >= 2);
