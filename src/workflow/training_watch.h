@@ -14,7 +14,7 @@ typedef struct vg_training_crew {
     size_t networks;
     unsigned long long done, total; /* steps of all networks */
     bool begun;                     /* the job has received BEGIN */
-    bool stop;                      /* a listener asked to stop */
+    bool stop;                      /* a listener asked to stop, or a training has failed */
     pthread_mutex_t lock;
 } vg_training_crew;
 
