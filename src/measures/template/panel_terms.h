@@ -12,7 +12,7 @@
 typedef struct P(column) {
     size_t j;
     vr mean, rest; /* mu as a real and the rest of it */
-    vr inverse;    /* 1/mu; where no member has probability a large number: what it gives counts for nothing */
+    vr inverse;    /* 1/mu; a large number where every member is 0, whose terms are multiplied by 0 */
     vri empty;
     vr phi, psi; /* means over members */
 } P(column);

@@ -4,10 +4,10 @@
  *
  * A block has two images, which lie in shared memory from its beginning to its end, and 64 output channels, whose
  * weights come tap by tap through a ring of four slots. Eight warps: two images x two halves of the output channels x
- * two halves of the input channels, whose sums are exchanged at the end. A warp's product: 64 positions by 32 channels,
- * four tiles of 16 positions, of which rows g and g + 8 are the left and the right position of window g, the tiles
- * upper and lower line of windows 0 to 7, then of 8 to 15. Channel 8 a + 2 j + e of 32 is column 2 a + e of tile j
- * (window.cuh).
+ * two halves of the input channels, whose sums are exchanged at the end. A warp computes 64 positions by 32 channels in
+ * four tiles of 16 positions. Rows g and g + 8 of a tile are the left and the right position of window g; the tiles
+ * hold the upper and the lower line of windows 0 to 7, then those of windows 8 to 15. Channel 8 a + 2 j + e of 32 is
+ * column 2 a + e of tile j (window.cuh).
  *
  * Pixels and rows of weights are 256 bytes, sixteen pieces of 16. Against bank conflicts the lower three bits of a
  * piece's number are changed by a key of the row, another for each of the eight rows that are read at once: windows are
