@@ -6,7 +6,7 @@
  *
  *     var A = sum_pos (placement - A)^2 / (P (P - 1)) + sum_neg (placement - A)^2 / (Q (Q - 1))
  *
- * Placements come from one sorted order, so all of it is O(n log n). Where several rows belong to a sample
+ * Placements come from the rows below each (rows_below.c), so all of it is O(n log n). Where several rows belong to a sample
  * (multilabel), their influences (placement - A) / P or / Q are summed by sample first: G / (G - 1) sum_g (sum of
  * influences)^2 over G samples (Obuchowski 1997). The influences of two measures give the variance of their difference
  * likewise. */
@@ -95,17 +95,31 @@ vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, co
 
 /* --- public --- */
 
-/* The influences that a measure's order gives. room: whose memory is used; may be NULL. */
-static vg_status influences(double *area, double *influence, const vg_rank_column *column, const uint8_t *positive,
-                            size_t rows, const vg_rank_room *room) {
-    vg_row_order order;
-    VG_TRY(vg_evaluate__row_order_new(&order, rows, room));
-    vg_status status = vg_evaluate__row_order(&order, column, positive, rows);
-    if (status == VG_OK) {
-        vg_base__populate(influence, rows * sizeof *influence);
-        *area = vg_evaluate__placements(influence, order.order, order.places, rows);
+/* The area of a measure and the influences of its rows on it. */
+static vg_status influences(double *area, double *influence, vg_rank_room *room, const vg_rank_column *column,
+                            const uint8_t *positive, size_t rows) {
+    double sum, positives = 0;
+    vg_base__populate(influence, rows * sizeof *influence);
+    VG_TRY(vg_evaluate__rows_below(influence, &sum, room, column, positive, rows));
+    for (size_t i = 0; i < rows; i++)
+        positives += positive[i] != 0;
+    double negatives = (double)rows - positives, pairs = positives * negatives;
+    *area = pairs > 0 ? sum / pairs : NAN;
+    for (size_t i = 0; pairs > 0 && i < rows; i++) { /* by selections: which side a row is on cannot be predicted */
+        double count = positive[i] ? influence[i] : positives - influence[i];
+        double of = positive[i] ? negatives : positives, own = positive[i] ? positives : negatives;
+        influence[i] = (count / of - *area) / own;
     }
-    vg_evaluate__row_order_free(&order);
+    return VG_OK;
+}
+
+/* The same with a room of its own. */
+static vg_status influences_alone(double *area, double *influence, const vg_rank_column *column,
+                                  const uint8_t *positive, size_t rows) {
+    vg_rank_room room;
+    VG_TRY(vg_evaluate__rank_room(&room, rows, NULL, 0));
+    vg_status status = influences(area, influence, &room, column, positive, rows);
+    vg_evaluate__rank_room_free(&room);
     return status;
 }
 
@@ -142,7 +156,7 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
     VG_TRY(check(out, measure, positive, rows, o));
     VG_TRY(vg_base__alloc(&influence, rows, sizeof *influence, "placements"));
     vg_rank_column column = {.measure = *measure};
-    vg_status status = influences(&area, influence, &column, positive, rows, NULL);
+    vg_status status = influences_alone(&area, influence, &column, positive, rows);
     if (status == VG_OK)
         *out = vg_evaluate__auroc_estimate(area, influence, positive, rows, o->rows_per_sample, o->confidence);
     vg_base__release(influence);
@@ -169,14 +183,15 @@ typedef struct pair_work {
     const vg_rank_column *columns[2];
     const uint8_t *positive;
     size_t rows;
-    const vg_rank_room *rooms; /* one for each worker, or NULL */
+    vg_rank_room *rooms; /* one for each worker, or NULL */
     double *influence, area[2];
 } pair_work;
 
 static vg_status run_side(void *context, size_t side, unsigned worker) {
     pair_work *w = context;
-    return influences(&w->area[side], w->influence + side * w->rows, w->columns[side], w->positive, w->rows,
-                      w->rooms ? &w->rooms[worker] : NULL);
+    double *influence = w->influence + side * w->rows;
+    return w->rooms ? influences(&w->area[side], influence, &w->rooms[worker], w->columns[side], w->positive, w->rows)
+                    : influences_alone(&w->area[side], influence, w->columns[side], w->positive, w->rows);
 }
 
 /* w->influence is allocated, and released by the caller. pool: NULL for this thread alone. */
@@ -200,7 +215,7 @@ static double difference_test(vg_estimate *difference, const pair_work *w, size_
 }
 
 vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
-                                  const vg_tally *t, double confidence, const vg_rank_room *rooms, vg_pool *pool) {
+                                  const vg_tally *t, double confidence, vg_rank_room *rooms, vg_pool *pool) {
     pair_work w = {{columns[0], columns[1]}, t->error, t->rows, rooms, NULL, {0, 0}};
     vg_status status = run_pair(&w, pool);
     if (status == VG_OK)

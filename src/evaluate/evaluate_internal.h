@@ -49,6 +49,9 @@ static inline double vg_evaluate__unkey(uint64_t key) {
     return value;
 }
 
+/* The number of bits of a value: 0 for 0. */
+static inline unsigned vg_evaluate__bits(uint64_t value) { return value ? 64u - (unsigned)__builtin_clzll(value) : 0; }
+
 typedef struct vg_keyed {
     uint64_t key;
     uint32_t row;
@@ -68,7 +71,12 @@ vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, 
 typedef struct vg_rank_cell {
     uint32_t first, shift;
 } vg_rank_cell;
-typedef struct vg_rank_bounds vg_rank_bounds;
+/* The range of the items of a bucket: at least `least`, below least + 2^range. range 0: not known, because the bucket
+ * consists of joined cells. */
+typedef struct vg_rank_bounds {
+    uint64_t least;
+    unsigned range;
+} vg_rank_bounds;
 typedef struct vg_bucket_map {
     const vg_rank_cell *cells;
     unsigned shift; /* key to cell */
@@ -143,6 +151,8 @@ typedef struct vg_row_kernels {
     size_t (*find_out_of_range)(const double *values, size_t count, double most);
     /* Of n rows of c probabilities each the largest, the smallest and the sum, which is NaN where one of them is. */
     void (*extremes)(double *most, double *least, double *sum, const double *p, size_t n, size_t c);
+    /* The buckets of n <= VG_ROW_BATCH rows from `first` on, as gather_rows chose them. */
+    void (*find_buckets)(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t n);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
@@ -196,6 +206,7 @@ void vg_evaluate__rank_room_free(vg_rank_room *room);
 /* The rows of a measure by rising uncertainty, given out in runs. VG_ERR_DATA names the measure and the first NaN. */
 typedef struct vg_rank_order {
     const vg_rank_room *room;
+    vg_bucket_map map;
     size_t buckets, next;
     size_t upper; /* the first bucket of keys with the highest bit set */
 } vg_rank_order;
@@ -208,6 +219,7 @@ typedef struct vg_rank_run {
 } vg_rank_run;
 vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
                                   const uint8_t *errors, size_t error_stride, size_t rows);
+size_t vg_evaluate__bucket_rows(const vg_rank_room *room, size_t bucket);
 /* The next run, valid until the next call; false after the last. */
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
 
@@ -418,17 +430,10 @@ enum {
     VG_PLACE_POSITIVE = 2
 }; /* marks of a position in an order: the last of equal values; a positive row */
 void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive, size_t rows);
-/* The rows of a measure by rising value, and the marks of each position (row_order.c). */
-typedef struct vg_row_order {
-    const vg_rank_room *room;  /* whose memory `items` and `order` are; NULL: allocated */
-    uint64_t *items, *scratch; /* rows each */
-    uint32_t *order;           /* rows */
-    uint8_t *places;           /* rows */
-} vg_row_order;
-/* room: memory that is used instead of memory of its own, of a room for at least as many rows; may be NULL. */
-vg_status vg_evaluate__row_order_new(vg_row_order *o, size_t rows, const vg_rank_room *room);
-void vg_evaluate__row_order_free(vg_row_order *o);
-vg_status vg_evaluate__row_order(vg_row_order *o, const vg_rank_column *column, const uint8_t *positive, size_t rows);
+/* Of every row the rows of the other kind (positive or not) below it, those of equal value half; *sum: over the
+ * positive rows (rows_below.c). The room is for at least as many rows. */
+vg_status vg_evaluate__rows_below(double *below, double *sum, vg_rank_room *room, const vg_rank_column *column,
+                                  const uint8_t *positive, size_t rows);
 /* The area, and each row's influence on it: they sum to 0. NaN, influence unchanged, when all or none are positive. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows);
 vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
@@ -437,7 +442,7 @@ vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, co
 /* The difference of the error AUROCs of two measures with its interval, and the p-value of no difference. rooms: one
  * for each worker of the pool, whose memory is used. */
 vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
-                                  const vg_tally *t, double confidence, const vg_rank_room *rooms, vg_pool *pool);
+                                  const vg_tally *t, double confidence, vg_rank_room *rooms, vg_pool *pool);
 
 /* The interval of a coverage at `risk`; factor >= 1: the rows that count as one independent row (rank_intervals.c). */
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
@@ -491,8 +496,8 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 /* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
 /* Called after the rankings and the rule. With resamples it only finds the leader and its rival;
  * vg_evaluate__lead_resampled does the rest. */
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
-                            const vg_rank_room *rooms, vg_pool *pool);
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_rank_room *rooms,
+                            vg_pool *pool);
 /* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
  * `stride` apart. */
 /* The test of the lead from the variance of the difference. */

@@ -43,8 +43,8 @@ static void set_p(vg_evaluation *e, double p_value) {
     e->lead.corrected = isnan(p_value) ? NAN : fmin(1, p_value * (double)(e->measure_count - 1));
 }
 
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
-                            const vg_rank_room *rooms, vg_pool *pool) {
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_rank_room *rooms,
+                            vg_pool *pool) {
     vg_measure_lead *lead = &e->lead;
     double p_value;
     vg_evaluate__lead_names(e);

@@ -32,15 +32,6 @@ enum {
     PATIENCE = 4 /* moves per row before insertion gives up */
 };
 
-/* The range of the items of a bucket: at least `least`, below least + 2^range. range 0: not known, because the
- * bucket consists of joined cells. */
-struct vg_rank_bounds {
-    uint64_t least;
-    unsigned range;
-};
-
-static unsigned bits_of(uint64_t value) { return value ? 64u - (unsigned)__builtin_clzll(value) : 0; }
-
 /* --- cells to buckets ------------------------------------------------------------------------------------------- */
 static inline size_t bucket_of(const vg_bucket_map *map, uint64_t key) {
     vg_rank_cell cell = map->cells[key >> map->shift];
@@ -59,7 +50,7 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
             is_open = false;
         }
         if (rows > wanted) {
-            unsigned bits = bits_of((rows - 1) / wanted);
+            unsigned bits = vg_evaluate__bits((rows - 1) / wanted);
             bits = bits > map->shift ? map->shift : bits;
             buckets += is_open;
             is_open = false;
@@ -119,7 +110,7 @@ static vg_status nan_found(const vg_rank_column *column, size_t rows) {
                          column->measure.name, i);
 }
 
-static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
+size_t vg_evaluate__bucket_rows(const vg_rank_room *room, size_t bucket) {
     return (size_t)room->full[bucket] * VG_CHUNK + (uintptr_t)room->cursor[bucket] % VG_CHUNK_BYTES / sizeof(uint64_t);
 }
 
@@ -127,7 +118,7 @@ static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
 static vg_status make_spill(vg_rank_room *room, size_t buckets) {
     size_t largest = 0;
     for (size_t b = 0; b < buckets; b++) {
-        size_t n = bucket_rows(room, b);
+        size_t n = vg_evaluate__bucket_rows(room, b);
         largest = n > largest ? n : largest;
     }
     if (largest <= LARGE || largest <= room->spill_rows)
@@ -160,7 +151,8 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
             return nan_found(column, rows);
     }
     VG_TRY(make_spill(room, map.buckets));
-    *order = (vg_rank_order){.room = room, .buckets = map.buckets, .upper = bucket_of(&map, (uint64_t)1 << 63)};
+    *order =
+        (vg_rank_order){.room = room, .map = map, .buckets = map.buckets, .upper = bucket_of(&map, (uint64_t)1 << 63)};
     return VG_OK;
 }
 
@@ -182,7 +174,7 @@ static void sort_items(const vg_rank_room *room, uint64_t *items, uint64_t *scra
 static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
     vg_rank_bounds bounds = room->bounds[bucket];
     uint64_t least = bounds.least;
-    unsigned bits = bits_of(n) + room->kernels->finer, shift = bounds.range > bits ? bounds.range - bits : 0;
+    unsigned bits = vg_evaluate__bits(n) + room->kernels->finer, shift = bounds.range > bits ? bounds.range - bits : 0;
     uint16_t *cells = room->fine;
     if (bounds.range == 0 || n <= SMALL || n > LARGE)
         return NULL;
@@ -218,7 +210,7 @@ static void gather(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
     const vg_rank_room *room = order->room;
     size_t n = 0;
-    while (order->next < order->buckets && (n = bucket_rows(room, order->next)) == 0)
+    while (order->next < order->buckets && (n = vg_evaluate__bucket_rows(room, order->next)) == 0)
         order->next++;
     if (order->next == order->buckets)
         return false;

@@ -132,9 +132,18 @@ static void extremes(double *most, double *least, double *sum, const double *p, 
     }
 }
 
-const vg_row_kernels vg_evaluate__rows_plain = {gather_rows, prefix_sums, fix_bucket_order, 1,
-                                                find_errors, walk,        samples,          find_out_of_range,
-                                                extremes};
+static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
+                         size_t n) {
+    const double sign = rows->column.measure.certainty ? -1 : 1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = vg_evaluate__key(sign * vg_evaluate__value(&rows->column, first + i));
+        vg_rank_cell cell = map->cells[key >> map->shift];
+        buckets[i] = cell.first + (uint32_t)((key & map->below) >> cell.shift);
+    }
+}
+
+const vg_row_kernels vg_evaluate__rows_plain = {gather_rows, prefix_sums, fix_bucket_order,  1,        find_errors,
+                                                walk,        samples,     find_out_of_range, extremes, find_buckets};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

@@ -301,8 +301,16 @@ static void extremes(double *most, double *least, double *sum, const double *p, 
     }
 }
 
-const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order,  0,       find_errors,
-                                                 walk,        samples,     find_out_of_range, extremes};
+static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
+                         size_t n) {
+    uint64_t items[VG_ROW_BATCH];
+    size_t whole = n - n % 8;
+    (void)place(items, buckets, map, rows, first, whole);
+    vg_evaluate__rows_plain.find_buckets(buckets + whole, map, rows, first + whole, n - whole);
+}
+
+const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order,  0,        find_errors,
+                                                 walk,        samples,     find_out_of_range, extremes, find_buckets};
 VG_AVX512_END
 #else
 typedef int vg_not_x86_rows;
