@@ -64,9 +64,10 @@ static void find_calibration(vg_finding *out, const vg_evaluation *e) {
         set(out, "calibration", verdict, "");
         snprintf(out->text, sizeof out->text,
                  "Not calibrated, %s: mean confidence %.2f %%, accuracy %.2f %%; ECE %.4f, of which %.4f is more than "
-                 "chance (%s). Temperatures fitted to validation logits (vargate calibrate) may help.",
+                 "chance (%s).%s",
                  one_sided ? verdict : "right on average but not at every confidence", 100 * confidence,
-                 100 * e->accuracy.value, e->ece.value, c->debiased, p);
+                 100 * e->accuracy.value, e->ece.value, c->debiased, p,
+                 e->label_count ? "" : " Temperatures fitted to validation logits (vargate calibrate) may help.");
     }
 }
 
@@ -158,8 +159,87 @@ static const vg_rule_row *best_rule(const vg_evaluation *e) {
     return best;
 }
 
+/* --- which k ------------------------------------------------------------------------------------------------------ */
+/* A row that the rule abstains on at one k is abstained on at every larger one, so two ks differ only in the rows
+ * between them: the counts of both hold all that a paired test of their gains needs. */
+typedef struct k_lead {
+    double difference, low, high, p_value;
+} k_lead;
+
+/* The variance of a share of n; above 0 also where none or all of them changed. */
+static double share_variance(double part, double n) {
+    double share = (part + 1) / (n + 2);
+    return share * (1 - share) / n;
+}
+
+static k_lead compare_k(const vg_rule_row *best, const vg_rule_row *usual, double confidence) {
+    double errors = (double)(best->kept_errors + best->abstained_errors), right = (double)best->rows - errors;
+    double caught = (double)best->abstained_errors - (double)usual->abstained_errors;
+    double given = (double)best->abstained_correct - (double)usual->abstained_correct;
+    double error = sqrt(share_variance(fabs(caught), errors) + share_variance(fabs(given), right));
+    double wide = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2) * error, d = caught / errors - given / right;
+    return (k_lead){d, d - wide, d + wide, erfc(fabs(d) / error / sqrt(2))};
+}
+
+/* The k that is advised: the best where its lead is more than noise, else the first. */
+typedef struct k_choice {
+    const vg_rule_row *advised, *other;
+    k_lead lead;
+    double corrected;
+    bool few, clear;
+} k_choice;
+
+static k_choice choose_k(const vg_evaluation *e) {
+    const vg_rule_row *best = best_rule(e), *usual = &e->rule[0];
+    size_t errors = best->kept_errors + best->abstained_errors;
+    k_choice out = {.advised = usual, .other = best, .few = errors < FEWEST_ERRORS || errors == best->rows};
+    if (out.few || best == usual)
+        return out;
+    out.lead = compare_k(best, usual, e->confidence);
+    out.corrected = fmin(1, out.lead.p_value * (double)(e->rule_count - 1));
+    out.clear = out.corrected < level;
+    if (out.clear) {
+        out.advised = best;
+        out.other = usual;
+    }
+    return out;
+}
+
+static void find_k(vg_finding *out, const vg_evaluation *e) {
+    k_choice c = choose_k(e);
+    size_t errors = c.advised->kept_errors + c.advised->abstained_errors;
+    char p[32];
+    if (c.few) {
+        set(out, "k", "few-errors", c.advised->name);
+        snprintf(out->text, sizeof out->text, "k: %zu error%s cannot tell which k is best. Use k = %s.", errors,
+                 errors == 1 ? "" : "s", c.advised->name);
+        return;
+    }
+    if (c.advised == c.other) {
+        set(out, "k", "first", c.advised->name);
+        snprintf(out->text, sizeof out->text,
+                 "Use k = %s: no other of these ks catches more errors for the correct predictions that it gives up.",
+                 c.advised->name);
+        return;
+    }
+    name_p(p, c.corrected);
+    set(out, "k", c.clear ? "clear" : "noise", c.advised->name);
+    snprintf(out->text, sizeof out->text,
+             "Use k = %s: %s k = %s, the share of errors caught less that of correct predictions given up is larger by "
+             "%.4f (%g %% interval %.4f to %.4f; paired test, %s corrected for %zu comparison%s), %s.",
+             c.advised->name, c.clear ? "over" : "at another,", c.other->name, c.lead.difference, 100 * e->confidence,
+             c.lead.low, c.lead.high, p, e->rule_count - 1, e->rule_count == 2 ? "" : "s",
+             c.clear ? "which is more than noise" : "which is within noise");
+}
+
+/* The k that abstaining is described at: the advised one, where it abstains and keeps something. */
+static const vg_rule_row *described_rule(const vg_evaluation *e) {
+    const vg_rule_row *r = e->rule_count > 1 && rows_are_independent(e) ? choose_k(e).advised : best_rule(e);
+    return r->abstained > 0 && r->kept > 0 ? r : best_rule(e);
+}
+
 static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
-    const vg_rule_row *r = best_rule(e);
+    const vg_rule_row *r = described_rule(e);
     size_t errors = r->kept_errors + r->abstained_errors;
     const char *unit = e->label_count ? "labels" : is_of_sites(e) ? "sites" : "samples";
     double chance = errors > 0 ? fmin(1, blind_chance(r) * (double)e->rule_count) : 1;
@@ -197,58 +277,6 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
                  100 * vg_bounds__clopper_pearson(r->kept - r->kept_errors, r->kept, side), r->abstained_errors, errors,
                  r->abstained_correct, r->rows - errors, p);
     }
-}
-
-/* --- which k ------------------------------------------------------------------------------------------------------ */
-/* A row that the rule abstains on at one k is abstained on at every larger one, so two ks differ only in the rows
- * between them: the counts of both hold all that a paired test of their gains needs. */
-typedef struct k_lead {
-    double difference, low, high, p_value;
-} k_lead;
-
-/* The variance of a share of n; above 0 also where none or all of them changed. */
-static double share_variance(double part, double n) {
-    double share = (part + 1) / (n + 2);
-    return share * (1 - share) / n;
-}
-
-static k_lead compare_k(const vg_rule_row *best, const vg_rule_row *usual, double confidence) {
-    double errors = (double)(best->kept_errors + best->abstained_errors), right = (double)best->rows - errors;
-    double caught = (double)best->abstained_errors - (double)usual->abstained_errors;
-    double given = (double)best->abstained_correct - (double)usual->abstained_correct;
-    double error = sqrt(share_variance(fabs(caught), errors) + share_variance(fabs(given), right));
-    double wide = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2) * error, d = caught / errors - given / right;
-    return (k_lead){d, d - wide, d + wide, erfc(fabs(d) / error / sqrt(2))};
-}
-
-static void find_k(vg_finding *out, const vg_evaluation *e) {
-    const vg_rule_row *best = best_rule(e), *usual = &e->rule[0];
-    size_t errors = best->kept_errors + best->abstained_errors;
-    char p[32];
-    if (errors < FEWEST_ERRORS || errors == best->rows) {
-        set(out, "k", "few-errors", usual->name);
-        snprintf(out->text, sizeof out->text, "k: %zu error%s cannot tell which k is best. Use k = %s.", errors,
-                 errors == 1 ? "" : "s", usual->name);
-        return;
-    }
-    if (best == usual) {
-        set(out, "k", "first", usual->name);
-        snprintf(out->text, sizeof out->text,
-                 "Use k = %s: no other of these ks catches more errors for the correct predictions that it gives up.",
-                 usual->name);
-        return;
-    }
-    k_lead lead = compare_k(best, usual, e->confidence);
-    double corrected = fmin(1, lead.p_value * (double)(e->rule_count - 1));
-    bool clear = corrected < level;
-    name_p(p, corrected);
-    set(out, "k", clear ? "clear" : "noise", clear ? best->name : usual->name);
-    snprintf(out->text, sizeof out->text,
-             "Use k = %s: %s k = %s, the share of errors caught less that of correct predictions given up is larger by "
-             "%.4f (%g %% interval %.4f to %.4f; paired test, %s corrected for %zu comparison%s), %s.",
-             clear ? best->name : usual->name, clear ? "over" : "at another,", clear ? usual->name : best->name,
-             lead.difference, 100 * e->confidence, lead.low, lead.high, p, e->rule_count - 1,
-             e->rule_count == 2 ? "" : "s", clear ? "which is more than noise" : "which is within noise");
 }
 
 size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *e, const vg_verdict *verdict) {

@@ -75,7 +75,8 @@ prints '"verdict": "one-member"'
 run evaluate $example
 prints "No measure is clearly best at finding errors: gepce@2"
 prints "Not calibrated, overconfident: mean confidence 96.78 %"
-prints "it catches 12 of 16 errors"
+prints "Use k = 1: at another, k = 3"
+prints "Abstaining at k = 1 on 4.67 %" # at the k that is advised
 run evaluate $example --json
 exits 0
 is_json

@@ -223,7 +223,7 @@ static void best_k(void **state) {
     rules[1] = rule("2", 40, 8, 6, 4);
     rules[2] = rule("3", 40, 8, 6, 4);
     says(only(&e, "k", 3), "few-errors", "1", "k: 8 errors cannot tell which k is best. Use k = 1.");
-    assert_string_equal(only(&e, "abstaining", 3)->choice, "2");
+    assert_non_null(strstr(only(&e, "abstaining", 3)->text, "Abstaining at k = 1 on")); /* the advised one */
     rules[0] = rule("1", 40, 1, 0, 4);
     rules[1] = rules[2] = rule("2", 40, 1, 1, 4);
     says(only(&e, "k", 3), "few-errors", "1", "k: 1 error cannot tell which k is best. Use k = 1.");
