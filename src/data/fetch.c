@@ -41,13 +41,13 @@ static void say(const fetch *f, const char *format, ...) {
 static vg_status path_in(char out[PATH], const char *folder, const char *name) {
     int length = snprintf(out, PATH, "%s/%s", folder, name);
     if (length < 0 || length >= PATH)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s/%s: the path is too long", folder, name);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%.100s...: the path is too long", folder);
     return VG_OK;
 }
 
 static vg_status make_folders(const char *path) {
     if (strlen(path) >= PATH)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: the path is too long", path);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%.100s...: the path is too long", path);
     VG_TRY(vg_file__make_folders(path));
     if (!vg_data__is_folder(path))
         return vg_base__fail(VG_ERR_IO, "%s: is not a folder", path);

@@ -1,11 +1,13 @@
 /* texts_write.c - a list of texts as an array of NumPy's str_ type: '<U8', eight UTF-32 code points per element,
  * padded with zeros (.npy and .npz; .safetensors has no texts). */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "formats/writer.h"
 
-/* The next code point of UTF-8 text, or 0xfffd for an invalid byte; *text moves past it. */
+/* The next code point of UTF-8 text, or 0xfffd for bytes that are none, surrogates and overlong forms included: NumPy
+ * reads no array that has them. *text moves past it. */
 static uint32_t code_point(const char **text) {
     const unsigned char *p = (const unsigned char *)*text;
     unsigned more = *p < 0x80                 ? 0
@@ -14,6 +16,7 @@ static uint32_t code_point(const char **text) {
                     : *p >= 0xf0 && *p < 0xf5 ? 3
                                               : 4;
     static const unsigned char first[] = {0x7f, 0x1f, 0x0f, 0x07};
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     if (more == 4) {
         *text += 1;
         return 0xfffd;
@@ -27,7 +30,8 @@ static uint32_t code_point(const char **text) {
         value = value << 6 | (p[i] & 0x3f);
     }
     *text += more + 1;
-    return value;
+    bool surrogate = value >= 0xd800 && value < 0xe000;
+    return value < least[more] || value > 0x10ffff || surrogate ? 0xfffd : value;
 }
 
 static size_t characters(const char *text) {

@@ -209,6 +209,8 @@ static vg_status writer_array_alone(vg_writer *writer, const char *name, vg_elem
 vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
                           const void *data) {
     vg_status status;
+    if (!writer)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_array: writer must not be NULL");
     VG_ALONE(status, &writer->busy, "the writer", writer_array_alone(writer, name, element, rank, shape, data));
     return status;
 }
