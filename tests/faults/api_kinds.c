@@ -258,6 +258,7 @@ static vg_status decide(double *figure, const vg_policy_options *options, const 
     how.output = k->output;
     how.save = "out/policy.json";
     how.maps = k->maps;
+    how.pictures = 1;
     how.refer_above = k->maps ? 0.25 : NAN;
     TRY(vg_policy_new(&policy, options));
     TRY(vg_decide_file(&result, policy, k->path, &input, &how));

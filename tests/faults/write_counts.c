@@ -7,9 +7,11 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 extern void __gcov_dump(void);
 static void (*end_faults)(void);
@@ -27,7 +29,9 @@ __attribute__((destructor)) static void end(void) {
     if (end_faults)
         end_faults();
     if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &unlimited)) {
-        setenv("GCOV_PREFIX", "/dev/null", 1);
-        setenv("GCOV_ERROR_FILE", "/dev/null", 1);
+        setenv("GCOV_PREFIX", "/dev/null",
+               1); /* a folder that cannot be made; what gcov says of it is not the program's */
+        if (dup2(open("/dev/null", O_WRONLY), STDERR_FILENO) < 0)
+            return;
     }
 }
