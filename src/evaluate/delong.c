@@ -6,10 +6,10 @@
  *
  *     var A = sum_pos (placement - A)^2 / (P (P - 1)) + sum_neg (placement - A)^2 / (Q (Q - 1))
  *
- * Placements come from the rows below each (rows_below.c), so all of it is O(n log n). Where several rows belong to a sample
- * (multilabel), their influences (placement - A) / P or / Q are summed by sample first: G / (G - 1) sum_g (sum of
- * influences)^2 over G samples (Obuchowski 1997). The influences of two measures give the variance of their difference
- * likewise. */
+ * Placements come from the rows below each (rows_below.c), so all of it is O(n log n). Where several rows belong to a
+ * sample (multilabel), their influences (placement - A) / P or / Q are summed by sample first: G / (G - 1) sum_g (sum
+ * of influences)^2 over G samples (Obuchowski 1997). The influences of two measures give the variance of their
+ * difference likewise. */
 #include "evaluate/evaluate_internal.h"
 
 /* The rows of equal score from row `first` on; *hits: how many of them are positive. Returns where they end. */

@@ -151,6 +151,14 @@ static inline void lay_out(vg_backend *b, vg_param *params, int count, vg_block 
     OK(b->ops->block_new(b, grad, offset));
 }
 
+/* Three tensors of a layer and its two blocks. */
+static inline void free_layer(vg_backend *b, vg_tensor *const tensors[3], vg_block *theta, vg_block *grad) {
+    for (size_t i = 0; i < 3; i++)
+        b->ops->tensor_free(b, tensors[i]);
+    b->ops->block_free(b, theta);
+    b->ops->block_free(b, grad);
+}
+
 static inline void solve_conv(vg_backend *b, const problem *q, result *r) {
     vg_conv conv = {q->stride, q->pad};
     vg_param w = {VG_PARAM_CONV, q->o, q->c, q->kernel, q->kernel, 0, 0};
@@ -168,11 +176,7 @@ static inline void solve_conv(vg_backend *b, const problem *q, result *r) {
     keep_tensor(r, b, y);
     keep_tensor(r, b, dx);
     keep_param(r, b, grad, &w);
-    b->ops->tensor_free(b, x);
-    b->ops->tensor_free(b, dy);
-    b->ops->tensor_free(b, add);
-    b->ops->block_free(b, theta);
-    b->ops->block_free(b, grad);
+    free_layer(b, (vg_tensor *[]){x, dy, add}, theta, grad);
 }
 
 static inline void solve_pooling(vg_backend *b, const problem *q, result *r) {
@@ -225,11 +229,7 @@ static inline void solve_norm(vg_backend *b, const problem *q, result *r) {
             add = NULL;
     }
     b->ops->tensor_free(b, add);
-    b->ops->tensor_free(b, x);
-    b->ops->tensor_free(b, dy);
-    b->ops->tensor_free(b, saved);
-    b->ops->block_free(b, theta);
-    b->ops->block_free(b, grad);
+    free_layer(b, (vg_tensor *[]){x, dy, saved}, theta, grad);
 }
 
 static inline void solve_average(vg_backend *b, const problem *q, result *r) {

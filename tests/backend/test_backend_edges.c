@@ -1,6 +1,6 @@
-/* test_backend_edges.c - operations at the edge of what they take: sizes that do not fit, maps that are too wide, layers
- * without ReLU or bias, values that are not numbers, one row of one position, floors of the gated loss, converted
- * weights after the optimiser. On the plain backend and the CPU's. */
+/* test_backend_edges.c - operations at the edge of what they take: sizes that do not fit, maps that are too wide,
+ * layers without ReLU or bias, values that are not numbers, one row of one position, floors of the gated loss,
+ * converted weights after the optimiser. On the plain backend and the CPU's. */
 #include "backend_util.h"
 
 static const char *const backends[] = {"ref", "cpu"};
@@ -114,11 +114,7 @@ static void run_pooling(vg_backend *b, const layer *q, result *r, const float *x
     keep_tensor(r, b, y);
     keep_tensor(r, b, dx);
     keep_param(r, b, grad, &bias);
-    b->ops->tensor_free(b, x);
-    b->ops->tensor_free(b, dy);
-    b->ops->tensor_free(b, choice);
-    b->ops->block_free(b, theta);
-    b->ops->block_free(b, grad);
+    free_layer(b, (vg_tensor *[]){x, dy, choice}, theta, grad);
     free(shift);
 }
 
@@ -147,11 +143,7 @@ static void run_norm(vg_backend *b, const layer *q, result *r, const float *x_va
         keep_param(r, b, grad, &ps[0]);
         keep_param(r, b, grad, &ps[1]);
     }
-    b->ops->tensor_free(b, x);
-    b->ops->tensor_free(b, dy);
-    b->ops->tensor_free(b, saved);
-    b->ops->block_free(b, theta);
-    b->ops->block_free(b, grad);
+    free_layer(b, (vg_tensor *[]){x, dy, saved}, theta, grad);
     free(shift);
     free(statistics);
 }
@@ -323,7 +315,8 @@ static void losses_that_are_not_numbers(void **state) {
 }
 
 /* Floors of the gated loss. A label that no member gives any probability costs -log 1e-8 and gives no gradient. A class
- * that all members rule out has a gate at its floor, which has no gradient either. Members that agree have no spread. */
+ * that all members rule out has a gate at its floor, which has no gradient either. Members that agree have no
+ * spread. */
 static void floors_of_the_gate(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {

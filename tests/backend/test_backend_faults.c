@@ -1,6 +1,6 @@
 /* test_backend_faults.c - every operation of the host backends with the n-th allocation failing, for every n; and the
- * CPU backend with the n-th call of oneDNN failing, by its status and by an exception. Each ends with one line of message
- * and frees what it made. */
+ * CPU backend with the n-th call of oneDNN failing, by its status and by an exception. Each ends with one line of
+ * message and frees what it made. */
 #ifdef VG_TEST_DNNL
 #include <oneapi/dnnl/dnnl.h>
 #endif

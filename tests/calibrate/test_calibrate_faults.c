@@ -39,6 +39,18 @@ static vg_status calibrate(void *context) {
     return status;
 }
 
+/* A calibration with every allocation failing. */
+static void walk_fit(fit_case *f, const char *what) {
+    walk_faults((fault_walk){
+        .what = what,
+        .body = calibrate,
+        .context = f,
+        .figure = &figure,
+        .kind = "alloc",
+        .status = VG_ERR_MEMORY,
+    });
+}
+
 static void every_method(void **state) {
     (void)state;
     problem p = make_problem(64, 2, 2, 5, 1, 1);
@@ -47,14 +59,7 @@ static void every_method(void **state) {
         f.options.method = (vg_calibration_method)method;
         f.options.threads = 1;
         f.options.mean = method % 2;
-        walk_faults((fault_walk){
-            .what = vg_calibration_method__name((vg_calibration_method)method),
-            .body = calibrate,
-            .context = &f,
-            .figure = &figure,
-            .kind = "alloc",
-            .status = VG_ERR_MEMORY,
-        });
+        walk_fit(&f, vg_calibration_method__name((vg_calibration_method)method));
     }
     free_problem(&p);
 }
@@ -67,24 +72,10 @@ static void solvers_and_comparison(void **state) {
     f.options.evaluations = 5;
     f.options.initial = 3;
     f.options.solver = VG_SOLVER_BOTH;
-    walk_faults((fault_walk){
-        .what = "both solvers",
-        .body = calibrate,
-        .context = &f,
-        .figure = &figure,
-        .kind = "alloc",
-        .status = VG_ERR_MEMORY,
-    });
+    walk_fit(&f, "both solvers");
     f.options.solver = VG_SOLVER_NEWTON;
     f.options.compare = 1;
-    walk_faults((fault_walk){
-        .what = "a comparison",
-        .body = calibrate,
-        .context = &f,
-        .figure = &figure,
-        .kind = "alloc",
-        .status = VG_ERR_MEMORY,
-    });
+    walk_fit(&f, "a comparison");
     free_problem(&p);
 }
 

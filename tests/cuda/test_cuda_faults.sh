@@ -1,7 +1,8 @@
 #!/bin/sh
 # Faults of the GPU, on a machine that has one: allocations of device memory and calls of the CUDA runtime fail
-# (cuda_faults.c) while a small network is trained, predicts, or predictions are scored there. fault_walk.c says how each
-# must end. A GPU that is lost during a training leaves a checkpoint from which the training goes on to the same bits.
+# (cuda_faults.c) while a small network is trained, predicts, or predictions are scored there. fault_walk.c says how
+# each must end. A GPU that is lost during a training leaves a checkpoint from which the training goes on to the same
+# bits.
 #
 #   SAMPLE=N   faults of each kind and command (2; with VARGATE_LONG_TESTS=1 every allocation, and 40 of the calls)
 #   SEED       which of them (the day)

@@ -1,5 +1,5 @@
-/* test_nn_recipes.c - recipes: what each key accepts and what it refuses, with which message; settings that exclude each
- * other; files that are no recipes; texts that are read again as they were written. */
+/* test_nn_recipes.c - recipes: what each key accepts and what it refuses, with which message; settings that exclude
+ * each other; files that are no recipes; texts that are read again as they were written. */
 #include "nn/recipe.h"
 #include "tiny_training.h"
 

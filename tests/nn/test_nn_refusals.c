@@ -1,6 +1,6 @@
-/* test_nn_refusals.c - what the training engine refuses, and how it says so: networks and learners that cannot be built,
- * checkpoints that are damaged or of another network, members that a checkpoint does not have, options and data that do
- * not fit a run, stops and errors in the middle. */
+/* test_nn_refusals.c - what the training engine refuses, and how it says so: networks and learners that cannot be
+ * built, checkpoints that are damaged or of another network, members that a checkpoint does not have, options and data
+ * that do not fit a run, stops and errors in the middle. */
 #include "formats/arrays.h"
 #include "nn/checkpoint.h"
 #include "nn/predictor.h"

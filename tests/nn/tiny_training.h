@@ -1,5 +1,5 @@
-/* tiny_training.h - the smallest training there is, in this process: 12 images of 16 x 16 pixels and three classes, which
- * take milliseconds. For tests that run it very often. */
+/* tiny_training.h - the smallest training there is, in this process: 12 images of 16 x 16 pixels and three classes,
+ * which take milliseconds. For tests that run it very often. */
 #ifndef VG_TEST_TINY_TRAINING_H
 #define VG_TEST_TINY_TRAINING_H
 
