@@ -187,7 +187,10 @@ static void leaders(void **state) {
     lead_is(of_areas(.7, .6, .8), 2, 0, .1);
     lead_is(of_areas(.8, .6, .7), 0, 2, .1); /* tu leads: the next best */
     lead_is(of_areas(.8, .7, .6), 0, 1, .1);
-    lead_is(of_areas(.8, .8, .8), 0, 1, 0); /* of equals the first */
+    lead_is(of_areas(.8, .8, .8), 0, 3, NAN);           /* all rank alike: there is no rival */
+    lead_is(of_areas(.8, .8, .7), 0, 2, .1);            /* one that ranks otherwise */
+    lead_is(of_areas(.8, .8 - 2e-12, .7), 0, 1, 2e-12); /* hardly */
+    lead_is(of_areas(.8, .8 - 0.5e-12, .7), 0, 2, .1);  /* by rounding alone */
     lead_is(of_areas(.7, .8, .8), 1, 0, .1);
     lead_is(of_areas(NAN, .6, .8), 2, 0, NAN);
     lead_is(of_areas(NAN, NAN, NAN), 3, 3, NAN);
@@ -210,8 +213,11 @@ static void resampled_lead(void **state) {
     near(e.lead.corrected, 2 * 0.1658566603429102);
     is(e.lead.difference, .05, .2);
     e = of_areas(.7, .6, .7);
+    strcpy(ranks[0].name, "mi");
+    strcpy(ranks[2].name, "tu"); /* the usual one is a rival also where it ranks alike */
     e.resamples = 4;
     vg_evaluate__lead_names(&e);
+    assert_true(e.lead.leader == 0 && e.lead.rival == 2 && e.lead.difference.value == 0);
     assert_int_equal(vg_evaluate__lead_resampled(&e, leader, leader, 2), VG_OK); /* no difference at all */
     near(e.lead.p_value, 1);
     near(e.lead.corrected, 1);
