@@ -250,8 +250,9 @@ static void test_kernels(void **state) {
 /* Rows of floats, apart by more than their length, at no, one and several alphas. The bits are those of the comparison,
  * nothing is written beyond them, and a row that may not be a distribution ends the work. */
 static void test_float_rows(void **state) {
-    enum { MOST = 70, ROWS = 9, STRIDE = MOST + 3, BYTES = 3 * ((MOST + 7) / 8), GUARD = 0xa5 };
+    enum { MOST = 70, ROWS = 37, STRIDE = MOST + 3, BYTES = 3 * ((MOST + 7) / 8), GUARD = 0xa5 };
     static const float wrong[] = {-0.25f, NAN, INFINITY, 1.5f};
+    static const size_t ends[] = {5, 21, 34}; /* in the first and second group of 16 rows, and after them */
     (void)state;
     for (size_t n = 2; n <= MOST; n++)
         for (size_t alphas = 0; alphas <= 3; alphas++)
@@ -278,11 +279,11 @@ static void test_float_rows(void **state) {
                     }
                     assert_int_equal(size[at], count);
                 }
-                for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-                    float *first = v + 5 * STRIDE, *last = first + n - 1, kept[2] = {*first, *last};
-                    *first += w == 0 ? kept[1] - wrong[0] : 0; /* the sum alone does not show a negative value */
-                    *last = wrong[w];
-                    assert_int_equal(k->mark_floats(&marks, &(vg_set_floats){v, STRIDE, ROWS, n}, bounds), 5);
+                for (size_t w = 0; w < 3 * sizeof wrong / sizeof *wrong; w++) {
+                    float *first = v + ends[w / 4] * STRIDE, *last = first + n - 1, kept[2] = {*first, *last};
+                    *first += w % 4 == 0 ? kept[1] - wrong[0] : 0; /* the sum alone does not show a negative value */
+                    *last = wrong[w % 4];
+                    assert_int_equal(k->mark_floats(&marks, &(vg_set_floats){v, STRIDE, ROWS, n}, bounds), ends[w / 4]);
                     *first = kept[0];
                     *last = kept[1];
                 }

@@ -194,11 +194,76 @@ static inline __attribute__((always_inline)) size_t mark_float_rows(const vg_set
     return in->rows;
 }
 
+/* --- rows of at most 16 floats, sixteen at a time ----------------------------------------------------------------- */
+/* The sums of sixteen vectors, in their order: halves are added across pairs of vectors, of pairs, and so on. */
+static inline __m512 sums_of_16(const __m512 *x) {
+    __m512 pairs[8], fours[4], halves[2];
+    for (int i = 0; i < 8; i++)
+        pairs[i] =
+            _mm512_add_ps(_mm512_unpacklo_ps(x[2 * i], x[2 * i + 1]), _mm512_unpackhi_ps(x[2 * i], x[2 * i + 1]));
+    for (int i = 0; i < 4; i++) {
+        const __m512d a = _mm512_castps_pd(pairs[2 * i]), b = _mm512_castps_pd(pairs[2 * i + 1]);
+        fours[i] =
+            _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    }
+    for (int i = 0; i < 2; i++)
+        halves[i] = _mm512_add_ps(_mm512_shuffle_f32x4(fours[2 * i], fours[2 * i + 1], 0x88),
+                                  _mm512_shuffle_f32x4(fours[2 * i], fours[2 * i + 1], 0xdd));
+    return _mm512_add_ps(_mm512_shuffle_f32x4(halves[0], halves[1], 0x88),
+                         _mm512_shuffle_f32x4(halves[0], halves[1], 0xdd));
+}
+
+/* The number of bits of each of sixteen numbers. */
+static inline __m512i bits_of_16(__m256i x) {
+    const __m256i nibble = _mm256_set1_epi8(0x0f);
+    const __m256i count = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i low = _mm256_shuffle_epi8(count, _mm256_and_si256(x, nibble));
+    const __m256i high = _mm256_shuffle_epi8(count, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble));
+    return _mm512_cvtepu16_epi32(_mm256_maddubs_epi16(_mm256_add_epi8(low, high), _mm256_set1_epi8(1)));
+}
+
+/* Marks groups of sixteen rows at one alpha, or checks them at none; returns the rows before the first group in which
+ * a row is not clearly a distribution, or that is not whole. */
+static size_t mark_narrow_rows(const vg_set_marks *to, const vg_set_floats *in, const float *bounds) {
+    const __mmask16 here = (__mmask16)((1u << in->n) - 1);
+    const __m512 bound = _mm512_set1_ps(to->alphas ? bounds[0] : 0), one = _mm512_set1_ps(1);
+    size_t i = 0;
+    for (; i + 16 <= in->rows; i += 16) {
+        __m512 x[16];
+        __m512i signs = _mm512_setzero_si512();
+        uint16_t marks[16];
+        for (size_t r = 0; r < 16; r++) {
+            x[r] = _mm512_maskz_loadu_ps(here, in->v + (ptrdiff_t)(i + r) * in->stride);
+            signs = _mm512_or_si512(signs, _mm512_castps_si512(x[r]));
+            marks[r] = (uint16_t)_mm512_mask_cmp_ps_mask(here, x[r], bound, _CMP_GE_OQ);
+        }
+        const __m512 off = _mm512_abs_ps(_mm512_sub_ps(sums_of_16(x), one));
+        if (_mm512_movepi32_mask(signs) || _mm512_cmp_ps_mask(off, _mm512_set1_ps(0.9e-3f), _CMP_NLE_UQ))
+            return i;
+        if (to->alphas == 0)
+            continue;
+        const __m256i bits = _mm256_loadu_si256((const __m256i *)(const void *)marks);
+        _mm512_storeu_si512(to->size + i, bits_of_16(bits));
+        if (to->bytes == 2)
+            _mm256_storeu_si256((__m256i *)(void *)(to->mask + 2 * i), bits);
+        else
+            _mm_storeu_si128((__m128i *)(void *)(to->mask + i), _mm256_cvtepi16_epi8(bits));
+    }
+    return i;
+}
+
 /* The usual one alpha, and none in calibration, are compiled without their loop. */
 static size_t mark_floats(const vg_set_marks *to, const vg_set_floats *in, const float *bounds) {
-    size_t alphas = to->alphas, done = alphas == 0   ? mark_float_rows(to, in, bounds, 0)
-                                       : alphas == 1 ? mark_float_rows(to, in, bounds, 1)
-                                                     : mark_float_rows(to, in, bounds, alphas);
+    size_t alphas = to->alphas, done = in->n <= 16 && alphas <= 1 ? mark_narrow_rows(to, in, bounds) : 0;
+    vg_set_marks rest = *to;
+    vg_set_floats left = *in;
+    rest.mask = to->mask && alphas ? to->mask + done * alphas * to->bytes : NULL;
+    rest.size = to->size && alphas ? to->size + done * alphas : NULL;
+    left.v += (ptrdiff_t)done * in->stride;
+    left.rows -= done;
+    done += alphas == 0   ? mark_float_rows(&rest, &left, bounds, 0)
+            : alphas == 1 ? mark_float_rows(&rest, &left, bounds, 1)
+                          : mark_float_rows(&rest, &left, bounds, alphas);
     reverse_bits(to->mask, done * alphas * to->bytes);
     return done;
 }
