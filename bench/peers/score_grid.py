@@ -5,10 +5,12 @@
 
 One JSON line per point on stdout, one table at the end on stderr. Ours, PyTorch's two plain forms (entr, xlogy; the
 faster one counts) and one sum over the array take turns, and of each the fastest run counts, so that other work on the
-machine affects all alike; cpu_* are CPU times over the threads, for machines that are not quiet. Rows are uniform on
-the simplex. --kinds all adds logits, float64, float16 and bfloat16; PyTorch then converts halves to float32 and takes
-the softmax of logits first. With --device cuda predictions and results lie in the GPU's memory, and at five members
-PyTorch computes everything as well, over all pairs of members, plain and compiled.
+machine affects all alike. A pause before each run lets the OpenMP threads of PyTorch's last operation fall asleep: they
+spin for some milliseconds, and on two cores they would take one from whatever is timed next. cpu_* are CPU times over
+the threads, for machines that are not quiet. Rows are uniform on the simplex. --kinds all adds logits, float64, float16
+and bfloat16; PyTorch then converts halves to float32 and takes the softmax of logits first. With --device cuda
+predictions and results lie in the GPU's memory, and at five members PyTorch computes everything as well, over all pairs
+of members, plain and compiled.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ EVERYTHING = (*THREE, "epce", "epkl", "epjs", "gtu", "gau", "geu", "gepce", "gep
 EVERYTHING += ("gmu", "snr", "pred", "decision")
 EVERYTHING_POINTS = ((5, 19), (5, 32000))  # where PyTorch computes everything on a GPU
 ON_CUDA, IN_DEVICE_MEMORY = 2, 1  # VG_SCORE_ON_CUDA, VG_MEMORY_DEVICE
+PAUSE = 0.02  # seconds before each timed run
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -132,6 +135,7 @@ def best(jobs: dict[str, Callable[[], object]], runs: int) -> tuple[dict[str, fl
     wall, cpu = dict.fromkeys(jobs, 1e9), dict.fromkeys(jobs, 1e9)
     for turn in range(runs + 1):
         for name, job in jobs.items():
+            time.sleep(PAUSE)
             start, used = time.perf_counter(), time.process_time()
             job()
             if torch.cuda.is_available():
