@@ -10,6 +10,7 @@
 #include "measures/device_scorer_api.h"
 #include "measures/disagreement.h"
 #include "measures/kernel.h"
+#include "measures/places.h"
 #include "measures/scorer.h"
 
 typedef struct running_sum { /* a compensated sum */
@@ -32,6 +33,9 @@ struct vg_scorer {
     unsigned threads;
     char *workspace; /* threads x workspace_bytes */
     size_t workspace_bytes;
+    char *stage; /* threads x stage_bytes, for blocks with many results (places.h) */
+    size_t stage_bytes;
+    bool staged;     /* the current block uses it */
     double *scratch; /* UNIT_FIGURES x chunk_units */
     uint32_t *tops;  /* threads x tops_room: workspace of the disagreement */
     size_t tops_room, thinning;
@@ -135,6 +139,7 @@ void vg_scorer_free(vg_scorer *s) {
     vg_base__release(s->class_k);
     vg_base__release(s->inverse_temperature);
     vg_base__release(s->workspace);
+    vg_base__release(s->stage);
     vg_base__release(s->scratch);
     vg_base__release(s->tops);
     vg_base__release(s);
@@ -190,11 +195,31 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     return VG_OK;
 }
 
+/* Results of fewer bytes stay in the caches, where the caller finds them; a few arrays need no stage. */
+enum { STAGED_BYTES = 8 << 20, STAGED_EACH = 64 };
+
+static vg_status ready_stage(vg_scorer *s, const vg_kernel_job *job, size_t units) {
+    size_t each = vg_measures__result_bytes(&job->out, s->k), bytes;
+    s->staged = !job->labels && !s->plane && each >= STAGED_EACH && units > STAGED_BYTES / each;
+    if (!s->staged)
+        return VG_OK;
+    if (!vg_measures__stage_bytes(&bytes, &job->out, s->k))
+        return vg_base__fail(VG_ERR_MEMORY, "the results of %zu settings of k do not fit in memory", s->k);
+    if (bytes > s->stage_bytes) {
+        vg_base__release(s->stage);
+        s->stage_bytes = 0;
+        VG_TRY(vg_base__alloc(&s->stage, s->threads, bytes, "staged results"));
+        s->stage_bytes = bytes;
+    }
+    return VG_OK;
+}
+
 typedef struct chunk_work {
     const vg_kernel_job *job;
     const vg_scorer *scorer;
     double *unit_disagreement; /* of the units whose sample counts; the others' are not written */
     size_t units, per;         /* units in the chunk, and units per index (whole tiles) */
+    bool staged;               /* results go through the stage */
     size_t runs;               /* the first indices take RUN times as many, so that a tile can prefetch the next one */
 } chunk_work;
 enum { RUN = 4 };
@@ -220,6 +245,54 @@ static void compare_tops(const chunk_work *w, size_t u, size_t end, unsigned wor
             w->unit_disagreement[u] = vg_disagreement__label(&w->job->in, u / labels, u % labels, half_of(s));
 }
 
+static const char *element_at(const vg_predictions *block, size_t n) {
+    static const size_t sizes[] = {4, 8, 2, 2};
+    return (const char *)block->data + (ptrdiff_t)n * block->stride_n * (ptrdiff_t)sizes[block->dtype];
+}
+
+/* Output pointers for the samples from `first` on. */
+static vg_scores places_from(const vg_scores *out, size_t first, const vg_scorer *s, bool multilabel) {
+    vg_scores at = vg_measures__places_at(out, multilabel ? first * s->c : first, s->k, s->plane);
+    at.mean = at.mean ? at.mean + first * s->c : NULL;
+    at.std = at.std ? at.std + first * s->c : NULL;
+    return at;
+}
+
+static vg_status score_units(const vg_scorer *s, const vg_kernel_job *job, void *workspace, size_t u, size_t count) {
+    vg_status status = s->tier->score(job, workspace, u, count);
+    if (status == VG_ERR_DATA && job->options.logits)
+        status = vg_measures__score_masked(s->tier, job, u, count);
+    return status;
+}
+
+/* The same through the worker's stage, some units at a time (places.h). Multiclass, and no planes. */
+static vg_status score_staged(const vg_scorer *s, const vg_kernel_job *job, unsigned worker, size_t u, size_t stop) {
+    vg_kernel_job own = *job;
+    vg_stage stage;
+    vg_scores to = places_from(&job->out, u, s, false);
+    to.votes = NULL; /* not the kernel's */
+    vg_stage__begin(&stage, s->stage + worker * s->stage_bytes, &to, s->k);
+    for (; u < stop; u += VG_STAGE_UNITS) {
+        size_t count = stop - u < VG_STAGE_UNITS ? stop - u : VG_STAGE_UNITS;
+        own.in.data = element_at(&job->in, u);
+        own.in.n = job->in.n - u;
+        own.first = job->first + u;
+        own.out = stage.places;
+        own.out.mean = job->out.mean ? job->out.mean + u * s->c : NULL;
+        own.out.std = job->out.std ? job->out.std + u * s->c : NULL;
+        own.gated_means = job->gated_means ? job->gated_means + u * s->k * s->c : NULL;
+        own.unit_variance = job->unit_variance + u;
+        own.unit_tu = job->unit_tu + u;
+        own.unit_gtu = job->unit_gtu + u;
+        own.unit_total = job->unit_total + u;
+        own.unit_abstains = job->unit_abstains + u;
+        VG_TRY(score_units(s, &own, s->workspace + worker * s->workspace_bytes, 0, count));
+        vg_stage__advance(&stage, count);
+    }
+    vg_stage__end(&stage);
+    return VG_OK;
+}
+
 static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     const chunk_work *w = context;
     size_t steps = index < w->runs ? RUN : 1;
@@ -228,10 +301,10 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     size_t u = first * w->per, stop = end < w->units ? end : w->units;
     if (u >= stop)
         return VG_OK;
-    vg_status status = w->scorer->tier->score(w->job, workspace, u, stop - u);
-    if (status == VG_ERR_DATA && w->job->options.logits)
-        status = vg_measures__score_masked(w->scorer->tier, w->job, u, stop - u);
-    VG_TRY(status);
+    if (w->staged)
+        VG_TRY(score_staged(w->scorer, w->job, worker, u, stop));
+    else
+        VG_TRY(score_units(w->scorer, w->job, workspace, u, stop - u));
     if (w->job->figures)
         compare_tops(w, u, stop, worker);
     double *votes = w->job->out.votes;
@@ -239,31 +312,6 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
         votes[u] = labels ? vg_disagreement__label_votes(&w->job->in, u / labels, u % labels, half_of(w->scorer))
                           : vg_disagreement__votes(&w->job->in, u, w->scorer->tops + worker * w->scorer->tops_room);
     return VG_OK;
-}
-
-/* Output pointers for the samples from `first` on. */
-static vg_scores places_from(const vg_scores *out, size_t first, const vg_scorer *s, bool multilabel) {
-    size_t c = s->c, k = s->k, n = multilabel ? first * c : first;
-    vg_scores at = *out;
-    double **single[] = {&at.tu,  &at.au,      &at.eu,  &at.epce,   &at.epkl,  &at.epjs,     &at.gmu,
-                         &at.snr, &at.maxprob, &at.gap, &at.topstd, &at.votes, &at.maxlogit, &at.energy};
-    double **gated[] = {&at.gtu, &at.gau, &at.geu, &at.gepce, &at.gepkl, &at.gepjs};
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
-        *single[i] = *single[i] ? *single[i] + n : NULL;
-    for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
-        *gated[i] = *gated[i] ? *gated[i] + n * (s->plane ? 1 : k) : NULL;
-    at.pred = at.pred ? at.pred + n : NULL;
-    at.second = at.second ? at.second + n : NULL;
-    at.decision = at.decision ? at.decision + n * k : NULL;
-    at.mean = at.mean ? at.mean + first * c : NULL;
-    at.std = at.std ? at.std + first * c : NULL;
-    at.flags = at.flags ? at.flags + n : NULL;
-    return at;
-}
-
-static const char *element_at(const vg_predictions *block, size_t n) {
-    static const size_t sizes[] = {4, 8, 2, 2};
-    return (const char *)block->data + (ptrdiff_t)n * block->stride_n * (ptrdiff_t)sizes[block->dtype];
 }
 
 static void add_all(running_sum *to, const double *x, size_t count) {
@@ -331,7 +379,7 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     job->unit_abstains = s->scratch + 4 * units;
     size_t per = lanes * (1 + 16384 / (s->m * job->c * lanes)), count = (units + per - 1) / per;
     size_t runs = count / RUN > 4 * s->threads ? count / RUN - 2 * s->threads : 0; /* threads end together */
-    chunk_work work = {job, s, s->scratch + 5 * units, units, per, runs};
+    chunk_work work = {job, s, s->scratch + 5 * units, units, per, s->staged, runs};
     count -= runs * (RUN - 1);
     if (s->pool && count > 1)
         VG_TRY(vg_pool__run(s->pool, count, run_tiles, &work));
@@ -356,7 +404,9 @@ static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predict
         return vg_base__fail(VG_ERR_ARGUMENT, "maxlogit and energy need logits, and the input holds probabilities");
     vg_kernel_job job;
     plan(&job, s, out, block);
+    job.out = *out;
     VG_TRY(ready(s, &job, job.labels ? block->n * job.labels : block->n));
+    VG_TRY(ready_stage(s, &job, block->n));
     s->has_tu = out->tu != NULL;
     s->has_gtu = out->gtu != NULL;
     for (size_t first = 0; first < block->n; first += s->chunk_samples) {

@@ -34,15 +34,45 @@ INLINE bool wants_margin(const vg_scores *out) {
            out->gap || out->topstd;
 }
 
-/* Unit n in lane i: mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, at every k. */
-INLINE void write_decisions(const vg_kernel_job *job, const margin *g, size_t n, size_t i, double sigma1,
-                            double sigma2) {
-    const double *factor = job->class_k;
-    double first = !factor ? 1.0 : factor[job->labels ? n % job->labels : (size_t)g->first[i]];
-    double second = !factor ? 1.0 : factor[job->labels ? n % job->labels : (size_t)g->second[i]];
+/* Stores one value for each lane at consecutive addresses. */
+INLINE void put(double *place, vd value, size_t first, size_t count) {
+    if (place && count == VG_LANES)
+        memcpy(place + first, &value, sizeof value);
+    else if (place)
+        for (size_t i = 0; i < count; i++)
+            place[first + i] = value[i];
+}
+
+/* Stores one integer for each lane at consecutive addresses. */
+INLINE void put_classes(int32_t *place, vl value, size_t first, size_t count) {
+    vj narrow = __builtin_convertvector(value, vj);
+    if (place && count == VG_LANES)
+        memcpy(place + first, &narrow, sizeof narrow);
+    else if (place)
+        for (size_t i = 0; i < count; i++)
+            place[first + i] = narrow[i];
+}
+
+/* The factors of k of the lanes' classes; 1 where there are none. */
+INLINE vd class_factors(const vg_kernel_job *job, vl class, size_t first, size_t count) {
+    vd factor = vd_set(1.0);
+    for (size_t i = 0; job->class_k && i < count; i++)
+        factor[i] = job->class_k[job->labels ? (first + i) % job->labels : (size_t)class[i]];
+    return factor;
+}
+
+/* mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, at every k. */
+static void write_decisions(const vg_kernel_job *job, const margin *g, size_t first, size_t count, vd sigma1,
+                            vd sigma2) {
+    vd factor1 = class_factors(job, g->first, first, count), factor2 = class_factors(job, g->second, first, count);
+    int32_t *to = job->out.decision + first * job->k;
     for (size_t k = 0; k < job->k; k++) {
-        bool clear = g->mu1[i] - job->gates[k] * first * sigma1 > g->mu2[i] + job->gates[k] * second * sigma2;
-        job->out.decision[n * job->k + k] = clear ? (int32_t)g->first[i] : -1;
+        vl clear = g->mu1 - job->gates[k] * factor1 * sigma1 > g->mu2 + job->gates[k] * factor2 * sigma2;
+        vj class = __builtin_convertvector(vl_select(clear, g->first, (vl){0} - 1), vj);
+        int32_t each[VG_LANES];
+        memcpy(each, &class, sizeof each);
+        for (size_t i = 0; i < count; i++)
+            to[i * job->k + k] = each[i];
     }
 }
 
@@ -55,27 +85,18 @@ static void write_margin(const vg_kernel_job *job, const margin *g, size_t first
     vd snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + eps), sure = g->mu1 * vm_gate(snr), gmu = 1.0 - sure;
     if (o->task == VG_TASK_MULTILABEL_LITERAL)
         gmu = vd_select(g->first == 1, gmu, sure);
-    for (size_t i = 0; i < count; i++) {
-        size_t n = first + i;
-        if (out->snr)
-            out->snr[n] = snr[i];
-        if (out->gmu)
-            out->gmu[n] = gmu[i];
-        if (out->maxprob)
-            out->maxprob[n] = 1.0 - g->mu1[i];
-        if (out->gap)
-            out->gap[n] = 1.0 - (g->mu1[i] - g->mu2[i]);
-        if (out->topstd)
-            out->topstd[n] = sqrt(g->var1[i]);
-        if (out->pred)
-            out->pred[n] = (int32_t)g->first[i];
-        if (out->second)
-            out->second[n] = (int32_t)g->second[i];
-        if (out->flags && g->mu1[i] == g->mu2[i])
-            out->flags[n] |= VG_FLAG_TIE;
-        if (out->decision)
-            write_decisions(job, g, n, i, sigma1[i], sigma2[i]);
-    }
+    put(out->snr, snr, first, count);
+    put(out->gmu, gmu, first, count);
+    put(out->maxprob, 1.0 - g->mu1, first, count);
+    put(out->gap, 1.0 - (g->mu1 - g->mu2), first, count);
+    if (out->topstd)
+        put(out->topstd, vd_sqrt(g->var1), first, count);
+    put_classes(out->pred, g->first, first, count);
+    put_classes(out->second, g->second, first, count);
+    for (size_t i = 0; out->flags && i < count; i++)
+        out->flags[first + i] |= g->mu1[i] == g->mu2[i] ? VG_FLAG_TIE : 0;
+    if (out->decision)
+        write_decisions(job, g, first, count, sigma1, sigma2);
 }
 
 static void write_margins(const tile *t, size_t first, size_t count) {
@@ -85,6 +106,28 @@ static void write_margins(const tile *t, size_t first, size_t count) {
         write_abstention(job, &g, first, count);
     if (wants_margin(&job->out))
         write_margin(job, &g, first, count);
+}
+
+/* Writes three values of each lane to rows of `out`: three gates are the usual case. */
+INLINE void put_threes(double *out, const vd *from, size_t count) {
+#if VG_LANES == 8
+    if (count == VG_LANES) {
+        vd a = from[0], b = from[1], d = from[2], x, y, z;
+        x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10);
+        y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);
+        z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);
+        x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);
+        y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);
+        z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15);
+        memcpy(out, &x, sizeof x);
+        memcpy(out + 8, &y, sizeof y);
+        memcpy(out + 16, &z, sizeof z);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < 3; c++)
+            out[3 * i + c] = from[c][i];
 }
 
 /* Writes width values of each lane to rows of `out`, one row per lane. */
@@ -103,19 +146,6 @@ static void put_rows(double *out, size_t width, const vd *from, size_t count) {
     }
 #endif
 #if VG_LANES == 8
-    if (count == VG_LANES && width == 3) { /* three gates, the usual case */
-        vd a = from[0], b = from[1], d = from[2], x, y, z;
-        x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10);
-        y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);
-        z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);
-        x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);
-        y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);
-        z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15);
-        memcpy(out, &x, sizeof x);
-        memcpy(out + 8, &y, sizeof y);
-        memcpy(out + 16, &z, sizeof z);
-        return;
-    }
     for (; count == VG_LANES && c + 2 <= width; c += 2) {
         vd low = SHUFFLE8(from[c], from[c + 1], 0, 8, 1, 9, 2, 10, 3, 11);
         vd high = SHUFFLE8(from[c], from[c + 1], 4, 12, 5, 13, 6, 14, 7, 15);

@@ -47,6 +47,7 @@ typedef struct P(panel) {
     size_t first, count;                 /* units */
     size_t block, from;                  /* columns held, and the first of them */
     bool across, logs, extremes, spread; /* spread: means and variances are kept */
+    bool ungated;                        /* a measure of the members as they are is asked for */
     bool margins;                        /* something is asked for that the leading classes and their spread give */
     bool pairs, many;  /* EPJS is asked for; its members are too many to take their pairs one by one */
     bool each_pair;    /* pairs are taken one by one; the ratios of two members cancel */
@@ -85,6 +86,7 @@ typedef struct P(panel) {
 #endif
     vri sign, gated_out;                     /* OR of all members; lanes of which a member was gated to nothing */
     vd mu1[PANEL_HALVES], mu2[PANEL_HALVES]; /* the two largest means, and their classes */
+    vd var1[PANEL_HALVES], var2[PANEL_HALVES]; /* their variances, where lanes are samples */
     vl first1[PANEL_HALVES], second1[PANEL_HALVES];
 } P(panel);
 
@@ -118,13 +120,15 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
     if (fit < PANEL_LEAST)
         fit = PANEL_LEAST;
     t->block = !across || fit >= t->J ? t->J : fit;
-    t->pairs = job->out.epjs || job->out.gepjs;
+    /* Of one member every epistemic term is 0 (finish_set). */
+    t->pairs = t->M > 1 && (job->out.epjs || job->out.gepjs);
     t->many = t->pairs && t->M > PANEL_PAIRS;
     t->each_pair = t->pairs && !t->many && t->M > 2;
-    t->logs = job->need_logs || (t->pairs && !t->many);
+    t->logs = t->M > 1 && (job->need_logs || (t->pairs && !t->many));
+    t->ungated = job->need_logs || job->out.epjs || job->out.gepjs || job->out.tu;
     t->margins = job->figures || wants_margin(&job->out);
     t->spread = t->margins || t->K || t->many || job->out.std || job->out.mean;
-    t->extremes = job->need_reverse || job->need_gated_reverse;
+    t->extremes = t->M > 1 && (job->need_reverse || job->need_gated_reverse);
 }
 
 static bool P(carve_integral)(P(panel) * t, void *base, size_t *used);

@@ -2,6 +2,8 @@
 
 /* Sums over lanes of an across panel, and the leading classes of all lanes in lane 0. */
 static void P(join_lanes)(P(panel) * t) {
+    if (!t->across)
+        return;
     t->variance_sum = P(complete)(t, t->variance_sum);
     t->total = P(complete)(t, t->total);
     for (size_t s = 0; s <= t->K; s++) {
@@ -15,30 +17,39 @@ static void P(join_lanes)(P(panel) * t) {
     }
 }
 
-/* The two leading classes of half h; of an across panel those of all lanes, in lane 0. */
-static margin P(leaders)(const P(panel) * t, int h, size_t count) {
-    margin g = {.mu1 = t->mu1[h], .mu2 = t->mu2[h], .first = t->first1[h], .second = t->second1[h]};
-    for (int i = 0; t->across && i < PANEL_LANES; i++) {
+/* The two leading classes of all lanes of an across panel, in lane 0. */
+static margin P(leaders_across)(const P(panel) * t) {
+    double mu1 = -3, mu2 = -3; /* below every lane's */
+    int64_t first = 0, second = 0;
+    for (int i = 0; i < PANEL_LANES; i++) {
         const double mu[2] = {t->mu1[i / VG_LANES][i % VG_LANES], t->mu2[i / VG_LANES][i % VG_LANES]};
         const int64_t at[2] = {t->first1[i / VG_LANES][i % VG_LANES], t->second1[i / VG_LANES][i % VG_LANES]};
-        for (int own = 0; i > 0 && own < 2; own++) {
-            if (mu[own] > g.mu1[0] || (mu[own] == g.mu1[0] && at[own] < g.first[0])) {
-                g.mu2[0] = g.mu1[0];
-                g.second[0] = g.first[0];
-                g.mu1[0] = mu[own];
-                g.first[0] = at[own];
-            } else if (mu[own] > g.mu2[0] || (mu[own] == g.mu2[0] && at[own] < g.second[0])) {
-                g.mu2[0] = mu[own];
-                g.second[0] = at[own];
+        for (int own = 0; own < 2; own++) {
+            if (mu[own] > mu1 || (mu[own] == mu1 && at[own] < first)) {
+                mu2 = mu1;
+                second = first;
+                mu1 = mu[own];
+                first = at[own];
+            } else if (mu[own] > mu2 || (mu[own] == mu2 && at[own] < second)) {
+                mu2 = mu[own];
+                second = at[own];
             }
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        size_t a = (size_t)g.first[i], b = (size_t)g.second[i], lane = (size_t)h * VG_LANES + i;
-        g.var1[i] = (double)(t->across ? t->variance[a / PANEL_LANES][a % PANEL_LANES] : t->variance[a][lane]);
-        g.var2[i] = (double)(t->across ? t->variance[b / PANEL_LANES][b % PANEL_LANES] : t->variance[b][lane]);
-    }
-    return g;
+    const vr *variance = t->variance;
+    return (margin){vd_set(mu1),
+                    vd_set(mu2),
+                    vd_set((double)variance[first / PANEL_LANES][first % PANEL_LANES]),
+                    vd_set((double)variance[second / PANEL_LANES][second % PANEL_LANES]),
+                    (vl){0} + first,
+                    (vl){0} + second};
+}
+
+/* The two leading classes of half h; of an across panel those of all lanes. */
+INLINE margin P(leaders)(const P(panel) * t, int h) {
+    if (t->across)
+        return P(leaders_across)(t);
+    return (margin){t->mu1[h], t->mu2[h], t->var1[h], t->var2[h], t->first1[h], t->second1[h]};
 }
 
 /* mean and std of every class. */
@@ -58,7 +69,7 @@ static void P(write_columns)(const P(panel) * t) {
 
 static VG_NOINLINE void P(write_margins)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
-    margin g = P(leaders)(t, h, count);
+    margin g = P(leaders)(t, h);
     if (job->figures) {
         write_abstention(job, &g, first, count);
         for (size_t i = 0; i < count; i++) {
@@ -172,7 +183,9 @@ static VG_NOINLINE void P(write_gated)(P(panel) * t, int h, size_t first, size_t
                 job->unit_gtu[first + i] = set.tu[i];
     }
     for (int i = 0; i < SET_RESULTS; i++) {
-        if (to.at[i] && !job->plane)
+        if (to.at[i] && !job->plane && K == 3)
+            put_threes(to.at[i] + first * 3, t->results + 3 * i, count);
+        else if (to.at[i] && !job->plane)
             put_rows(to.at[i] + first * K, K, t->results + (size_t)i * K, count);
         for (size_t k = 0; to.at[i] && job->plane && k < K; k++)
             put(to.at[i] + k * job->plane, t->results[(size_t)i * K + k], first, count);
@@ -206,8 +219,8 @@ static bool P(has_ambiguous_values)(const P(panel) * t) {
 static vg_status P(run_panel)(P(panel) * t, size_t first, size_t count) {
     t->first = first;
     t->count = count;
-    bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->pairs || t->job->out.tu;
-    bool plain = t->logs && !t->K && !t->pairs && !t->extremes && !t->job->options.logits;
+    bool finite = true, whole = t->block >= t->J, more = t->K || t->ungated;
+    bool plain = t->ungated && (t->logs || t->M == 1) && !t->K && !t->pairs && !t->extremes && !t->job->options.logits;
     t->variance_sum = t->total = (P(acc)){{{0}}};
     t->sign = t->gated_out = (vri){0};
     t->variance_part = vr_set(0);
@@ -226,6 +239,7 @@ static vg_status P(run_panel)(P(panel) * t, size_t first, size_t count) {
     memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
     for (int h = 0; h < PANEL_HALVES; h++) {
         t->mu1[h] = t->mu2[h] = vd_set(-1.0);
+        t->var1[h] = t->var2[h] = vd_set(0.0);
         t->first1[h] = t->second1[h] = (vl){0};
     }
 #if VG_PANEL_DOUBLE
@@ -289,7 +303,7 @@ static void P(write_panel)(P(panel) * t) {
         some = some < VG_LANES ? some : VG_LANES;
         if (t->margins)
             P(write_margins)(t, h, first + done, some);
-        if (t->logs || t->pairs || job->out.tu)
+        if (t->ungated)
             P(write_ungated)(t, h, first + done, some);
         if (t->K)
             P(write_gated)(t, h, first + done, some);

@@ -6,30 +6,38 @@
  * accuracy in float. */
 
 /* The two largest means among the columns of the block; ties go to the lower index. */
-static VG_NOINLINE void P(block_leaders)(P(panel) * t) {
+INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
-    for (int h = 0; h < PANEL_HALVES; h++) {
-        vd mu1 = t->mu1[h], mu2 = t->mu2[h];
-        vl first = t->first1[h], second = t->second1[h], at = (vl){0} + (int64_t)t->from;
-        int64_t step = t->across ? PANEL_LANES : 1;
-        for (int i = 0; t->across && i < VG_LANES; i++)
-            at[i] = (int64_t)(t->from * PANEL_LANES + (size_t)(h * VG_LANES + i));
-        for (size_t j = t->from; j < end; j++) {
-            vd mu = t->mu[j].h[h];
-            if (j + 1 == t->J && t->across) /* lanes past the last class lose */
-                mu = vd_select(at < (int64_t)t->C, mu, vd_set(-2.0));
-            vdm best = vd_above(mu, mu1), next = vd_above(mu, mu2);
-            second = vl_pick(best, first, vl_pick(next, at, second));
-            first = vl_pick(best, at, first);
-            mu2 = vd_max(mu2, vd_min(mu1, mu));
-            mu1 = vd_max(mu1, mu);
-            at += step;
+    vd mu1 = t->mu1[h], mu2 = t->mu2[h], var1 = t->var1[h], var2 = t->var2[h];
+    vl first = t->first1[h], second = t->second1[h], at = (vl){0} + (int64_t)t->from;
+    for (int i = 0; across && i < VG_LANES; i++)
+        at[i] = (int64_t)(t->from * PANEL_LANES + (size_t)(h * VG_LANES + i));
+    for (size_t j = t->from; j < end; j++) {
+        vd mu = t->mu[j].h[h], var = across ? vd_set(0.0) : P(half)(t->variance[j], h);
+        if (across && j + 1 == t->J) /* lanes past the last class lose */
+            mu = vd_select(at < (int64_t)t->C, mu, vd_set(-2.0));
+        vdm best = vd_above(mu, mu1), next = vd_above(mu, mu2);
+        second = vl_pick(best, first, vl_pick(next, at, second));
+        first = vl_pick(best, at, first);
+        if (!across) {
+            var2 = (vd)vl_pick(best, (vl)var1, vl_pick(next, (vl)var, (vl)var2));
+            var1 = (vd)vl_pick(best, (vl)var, (vl)var1);
         }
-        t->mu1[h] = mu1;
-        t->mu2[h] = mu2;
-        t->first1[h] = first;
-        t->second1[h] = second;
+        mu2 = vd_max(mu2, vd_min(mu1, mu));
+        mu1 = vd_max(mu1, mu);
+        at += across ? PANEL_LANES : 1;
     }
+    t->mu1[h] = mu1;
+    t->mu2[h] = mu2;
+    t->var1[h] = var1;
+    t->var2[h] = var2;
+    t->first1[h] = first;
+    t->second1[h] = second;
+}
+static VG_NOINLINE void P(block_leaders)(P(panel) * t) {
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++)
+        t->across ? P(half_leaders)(t, h, true) : P(half_leaders)(t, h, false);
 }
 
 /* Adds `count` columns of a row to its sum and to the OR of all members. */
@@ -272,15 +280,15 @@ INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr in
 static VG_NOINLINE void P(weights)(P(panel) * t) {
     for (size_t k = 0; k < t->K; k++) {
         t->zbar[k] = P(complete)(t, t->zbar[k]);
-        P(acc) psi = {{{0}}};
-        vri dead = {0};
+        P(acc) psi = {{{0}}}, gone;
+        UNROLL
         for (int h = 0; h < PANEL_HALVES; h++) {
             vl none = ~(t->zbar[k].h[h] > 1e-290);
             t->zbar[k].h[h] = vd_select(none, vd_set(0.0), t->zbar[k].h[h]);
             t->inverse_zbar[k].h[h] = 1.0 / vd_select(none, vd_set(1.0), t->zbar[k].h[h]);
-            for (int i = 0; i < VG_LANES; i++)
-                dead[h * VG_LANES + i] = none[i] ? -1 : 0;
+            gone.h[h] = vd_select(none, vd_set(1.0), vd_set(0.0));
         }
+        vri dead = (vri)(P(narrow)(gone) > 0);
         vr inverse = t->inverse_real[k] = P(narrow)(t->inverse_zbar[k]);
         t->over_low[k] = vr_set((PANEL_REAL)1e30);
         for (size_t m = 0; m < t->M; m++) {

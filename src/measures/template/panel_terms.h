@@ -297,7 +297,7 @@ static void P(column_terms)(P(panel) * t, size_t j) {
     t->of = P(column_source)(t, j);
     t->floors_of = t->J; /* none */
     P(add_entropy)(&t->sets[0].part, &at, &t->mu[j]);
-    bool keep = t->K && (job->need_gated_logs || (job->out.gepjs && !t->many));
+    bool keep = t->K && t->logs && (job->need_gated_logs || (job->out.gepjs && !t->many));
     if (t->logs) {
         const vr *log = t->log + (j - t->from);
         if (VG_PANEL_DOUBLE && job->options.logits)
@@ -378,8 +378,10 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
         }
         P(column) at = P(column_of)(j, o.mean, o.rest);
         P(add_entropy)(&part, &at, &o.sum);
-        P(column_logs)(of, M, &at, NULL, NULL, 0, false);
-        P(add_divergence)(&part, &at);
+        if (M > 1) {
+            P(column_logs)(of, M, &at, NULL, NULL, 0, false);
+            P(add_divergence)(&part, &at);
+        }
         if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
             P(fold_parts)(&t->sets[0], &part, true);
     }

@@ -4,17 +4,8 @@ typedef struct places { /* where one set's results are written */
     double *at[SET_RESULTS];
 } places;
 
-/* Stores one value for each lane at consecutive addresses. */
-INLINE void put(double *place, vd value, size_t first, size_t count) {
-    if (place && count == VG_LANES)
-        memcpy(place + first, &value, sizeof value);
-    else if (place)
-        for (size_t i = 0; i < count; i++)
-            place[first + i] = value[i];
-}
-
 /* Pairs, base of the logarithm, normalisation: the results TU AU EU EPCE EPKL EPJS, `pitch` apart. */
-static void finish_set(const vg_kernel_job *job, const measures *set, vd epjs, vd *to, size_t pitch) {
+INLINE void finish_set(const vg_kernel_job *job, const measures *set, vd epjs, vd *to, size_t pitch) {
     const vg_score_options *o = &job->options;
     bool add = !o->logits && o->floor_form == VG_FLOOR_ADD;
     double M = (double)job->m, pairs = o->pairs == VG_PAIRS_DISTINCT ? (job->m > 1 ? M / (M - 1) : 0.0) : 1.0;
