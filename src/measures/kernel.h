@@ -34,6 +34,11 @@ typedef struct vg_kernel_job {
     /* 0: the gated results of a unit are adjacent; else the results of one k lie together, and those of the next k
      * follow after this many elements */
     size_t plane;
+    /* Where set, the threads of the pool share the classes of each unit; worker w has the workspace at workspaces + w
+     * workspace_bytes. */
+    vg_pool *pool;
+    char *workspaces;
+    size_t workspace_bytes;
     double *gated_means; /* [unit][k][c] the gated predictive distributions; NULL: not wanted. Multiclass only */
     /* which phases are needed */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
@@ -45,7 +50,8 @@ typedef struct vg_kernel_job {
 
 typedef struct vg_kernel_tier {
     const char *name;
-    size_t (*units)(const vg_kernel_job *job); /* units that it processes at once */
+    size_t (*units)(const vg_kernel_job *job);  /* units that it processes at once */
+    size_t (*shares)(const vg_kernel_job *job); /* parts of a unit that threads can compute at once; 1: none */
     /* Bytes of workspace for one thread; false when they do not fit size_t. */
     bool (*workspace)(size_t *bytes, const vg_kernel_job *job);
     /* Scores units first .. first + count - 1 of job->in; a unit is a sample, or in multilabel mode

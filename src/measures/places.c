@@ -21,14 +21,16 @@ typedef struct array {
     bool planes;         /* which lie in planes where vg_kernel_job.plane is set */
 } array;
 
-#define SINGLE(name) {offsetof(vg_scores, name), sizeof *((vg_scores *)0)->name, false, false}
-#define GATED(name, planes) {offsetof(vg_scores, name), sizeof *((vg_scores *)0)->name, true, planes}
-static const array arrays[] = {
-    SINGLE(tu),        SINGLE(au),       SINGLE(eu),        SINGLE(epce),       SINGLE(epkl),       SINGLE(epjs),
-    SINGLE(gmu),       SINGLE(snr),      SINGLE(pred),      SINGLE(second),     SINGLE(flags),      SINGLE(maxprob),
-    SINGLE(gap),       SINGLE(topstd),   SINGLE(votes),     SINGLE(maxlogit),   SINGLE(energy),     GATED(gtu, true),
-    GATED(gau, true),  GATED(geu, true), GATED(gepce, true), GATED(gepkl, true), GATED(gepjs, true),
-    GATED(decision, false)};
+#define SINGLE(name)                                                                                                   \
+    { offsetof(vg_scores, name), sizeof *((vg_scores *)0)->name, false, false }
+#define GATED(name, planes)                                                                                            \
+    { offsetof(vg_scores, name), sizeof *((vg_scores *)0)->name, true, planes }
+static const array arrays[] = {SINGLE(tu),         SINGLE(au),         SINGLE(eu),         SINGLE(epce),
+                               SINGLE(epkl),       SINGLE(epjs),       SINGLE(gmu),        SINGLE(snr),
+                               SINGLE(pred),       SINGLE(second),     SINGLE(flags),      SINGLE(maxprob),
+                               SINGLE(gap),        SINGLE(topstd),     SINGLE(votes),      SINGLE(maxlogit),
+                               SINGLE(energy),     GATED(gtu, true),   GATED(gau, true),   GATED(geu, true),
+                               GATED(gepce, true), GATED(gepkl, true), GATED(gepjs, true), GATED(decision, false)};
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
 _Static_assert(sizeof arrays / sizeof *arrays == VG_STAGE_ARRAYS + 0u, "every array of one value per unit or per k");
 

@@ -180,14 +180,16 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     bool fits = s->tier->workspace(&bytes, job) && vg_base__add(&bytes, bytes, 128);
     bytes = bytes / 64 * 64;
     /* For a handful of samples, waking threads costs more than it saves. */
-    bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536) || units <= s->tier->units(job);
+    bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536);
+    small |= units <= s->tier->units(job) && s->tier->shares(job) == 1;
     unsigned threads = small ? 1 : s->threads;
     if (!fits || !vg_base__mul(&all, bytes, s->threads))
         return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
     if (bytes > s->workspace_bytes) {
         vg_base__release(s->workspace);
         s->workspace_bytes = 0;
-        VG_TRY(vg_base__zalloc(&s->workspace, s->threads, bytes, "scoring workspace"));
+        /* not cleared: parts of it are never touched, and of many classes it has many pages */
+        VG_TRY(vg_base__alloc(&s->workspace, s->threads, bytes, "scoring workspace"));
         s->workspace_bytes = bytes;
     }
     if (threads > 1 && !s->pool)
@@ -381,7 +383,14 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     size_t runs = count / RUN > 4 * s->threads ? count / RUN - 2 * s->threads : 0; /* threads end together */
     chunk_work work = {job, s, s->scratch + 5 * units, units, per, s->staged, runs};
     count -= runs * (RUN - 1);
-    if (s->pool && count > 1)
+    /* Few units of many classes, so that some threads would have nothing to do for a tenth of the time or more: they
+     * share the classes of one unit after the other. */
+    size_t rounds = (units + s->threads - 1) / s->threads;
+    bool divided = s->pool && s->tier->shares(job) > 1 && 10 * rounds * s->threads > 11 * units;
+    job->pool = divided ? s->pool : NULL;
+    job->workspaces = s->workspace;
+    job->workspace_bytes = s->workspace_bytes;
+    if (s->pool && count > 1 && !divided)
         VG_TRY(vg_pool__run(s->pool, count, run_tiles, &work));
     else
         for (size_t i = 0; i < count; i++)

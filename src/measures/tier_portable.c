@@ -4,4 +4,5 @@
 #define VG_LANES 2
 #include "measures/template/all.h"
 
-const vg_kernel_tier vg_measures__portable = {"portable", tier_units, tier_workspace, tier_score, first_top, NULL};
+const vg_kernel_tier vg_measures__portable = {"portable", tier_units, tier_shares, tier_workspace,
+                                              tier_score, first_top,  NULL};

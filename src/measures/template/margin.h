@@ -57,7 +57,7 @@ INLINE void put_classes(int32_t *place, vl value, size_t first, size_t count) {
 INLINE vd class_factors(const vg_kernel_job *job, vl class, size_t first, size_t count) {
     vd factor = vd_set(1.0);
     for (size_t i = 0; job->class_k && i < count; i++)
-        factor[i] = job->class_k[job->labels ? (first + i) % job->labels : (size_t)class[i]];
+        factor[i] = job->class_k[job->labels ? (first + i) % job->labels : (size_t) class[i]];
     return factor;
 }
 

@@ -17,6 +17,10 @@
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
 #define PANEL_PART 16     /* columns whose terms are summed as reals, before they are added to sums in double */
+/* The classes of a large sample are divided into shares, which threads take (panel_run.h): elements that make a share
+ * worth while, and the most shares. */
+#define PANEL_SHARE ((size_t)1 << 16)
+#define PANEL_SHARES 16
 
 /* Sums over the latest columns of one set of members, the ungated or a gated one. TU is in two parts, exponent log 2
  * and the rest. */
@@ -46,6 +50,9 @@ typedef struct P(panel) {
     size_t M, C, K, J;
     size_t first, count;                 /* units */
     size_t block, from;                  /* columns held, and the first of them */
+    size_t begin, end;                   /* the columns of this share, or all of them */
+    size_t shares;                       /* into which the columns are divided */
+    struct P(panel) * parts;             /* [shares] where there are several: their sums */
     bool across, logs, extremes, spread; /* spread: means and variances are kept */
     bool ungated;                        /* a measure of the members as they are is asked for */
     bool margins;                        /* something is asked for that the leading classes and their spread give */
@@ -84,8 +91,8 @@ typedef struct P(panel) {
 #if VG_PANEL_DOUBLE
     vr total_lse, top_log; /* logits: sum over members of logsumexp, and largest sum over members of log p */
 #endif
-    vri sign, gated_out;                     /* OR of all members; lanes of which a member was gated to nothing */
-    vd mu1[PANEL_HALVES], mu2[PANEL_HALVES]; /* the two largest means, and their classes */
+    vri sign, gated_out;                       /* OR of all members; lanes of which a member was gated to nothing */
+    vd mu1[PANEL_HALVES], mu2[PANEL_HALVES];   /* the two largest means, and their classes */
     vd var1[PANEL_HALVES], var2[PANEL_HALVES]; /* their variances, where lanes are samples */
     vl first1[PANEL_HALVES], second1[PANEL_HALVES];
 } P(panel);
@@ -94,6 +101,20 @@ typedef struct P(panel) {
 #define VG_PANEL_ONCE
 /* Whether lanes are classes. It must depend on nothing but the shape, because the two layouts may round differently. */
 INLINE bool panel_across(size_t c) { return c >= PANEL_ACROSS; }
+
+/* Shares of a sample in a panel across classes with this many columns. It must depend on nothing but the shape, because
+ * sums are rounded at the end of each. A share has a multiple of PANEL_PART columns. */
+INLINE size_t panel_shares(size_t m, size_t c, size_t columns) {
+    size_t most = (columns + PANEL_PART - 1) / PANEL_PART, elements = m > SIZE_MAX / c ? SIZE_MAX : m * c;
+    size_t shares = elements / PANEL_SHARE < PANEL_SHARES ? elements / PANEL_SHARE : PANEL_SHARES;
+    shares = shares < most ? shares : most;
+    return shares > 1 ? shares : 1;
+}
+/* The first column of a share. */
+INLINE size_t panel_share_start(size_t columns, size_t shares, size_t share) {
+    size_t groups = (columns + PANEL_PART - 1) / PANEL_PART, start = groups * share / shares * PANEL_PART;
+    return start < columns ? start : columns;
+}
 
 /* Reserves a x b objects of `size` bytes and sets the pointer at `out` to them. */
 INLINE bool carve_bytes(char *base, size_t *used, void *out, size_t a, size_t b, size_t size) {
@@ -116,6 +137,8 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
     t->K = job->need_gated ? job->k : 0;
     t->across = across;
     t->J = across ? (t->C + PANEL_LANES - 1) / PANEL_LANES : t->C;
+    t->end = t->J;
+    t->shares = across ? panel_shares(t->M, t->C, t->J) : 1;
     size_t fit = PANEL_BYTES / sizeof(vr) / t->M;
     if (fit < PANEL_LEAST)
         fit = PANEL_LEAST;
@@ -133,8 +156,8 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
 
 static bool P(carve_integral)(P(panel) * t, void *base, size_t *used);
 
-/* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
-static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
+/* Lays the arrays out from `base`, or only counts the bytes when it is NULL; without the shares. */
+static bool P(carve_arrays)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
     P(measure_panel)(t, job, across);
     size_t M = t->M, J = t->J, K = t->K, lanes = across ? 0 : PANEL_LANES, logits = job->options.logits ? 1 : 0, row;
     if (!vg_base__mul(&row, M, t->C))
@@ -179,4 +202,24 @@ static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, 
             return false;
     /* The workspace is measured before the results that are asked for are known. */
     return M <= PANEL_PAIRS || P(carve_integral)(t, base, used);
+}
+
+/* The sums of every share. */
+static bool P(carve_shares)(P(panel) * t, void *base, size_t *used) {
+    P(panel) counted;
+    if (t->shares > 1 && !carve_bytes(base, used, &t->parts, t->shares, 1, sizeof *t->parts))
+        return false;
+    for (size_t s = 0; t->shares > 1 && s < t->shares; s++) {
+        P(panel) *own = base ? &t->parts[s] : &counted;
+        if (!carve_bytes(base, used, &own->rows, t->M, 1, sizeof(vr)) ||
+            !carve_bytes(base, used, &own->ztotal, t->K, t->M, sizeof(double)) ||
+            !carve_bytes(base, used, &own->zbar, t->K, 1, sizeof *t->zbar) ||
+            !carve_bytes(base, used, &own->sets, 1 + t->K, 1, sizeof *t->sets))
+            return false;
+    }
+    return true;
+}
+
+static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
+    return P(carve_arrays)(t, job, across, base, used) && P(carve_shares)(t, base, used);
 }

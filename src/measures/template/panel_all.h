@@ -8,4 +8,5 @@
 #include "measures/template/panel_integral.h"
 #include "measures/template/panel_terms.h"
 #include "measures/template/panel_finish.h"
+#include "measures/template/panel_run.h"
 /* clang-format on */

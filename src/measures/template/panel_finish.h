@@ -1,4 +1,4 @@
-/* panel_finish.h - one panel from input to results. */
+/* panel_finish.h - the sums of a panel to results. */
 
 /* Sums over lanes of an across panel, and the leading classes of all lanes in lane 0. */
 static void P(join_lanes)(P(panel) * t) {
@@ -214,75 +214,6 @@ static bool P(has_ambiguous_values)(const P(panel) * t) {
         bad |= ~((off < (PANEL_REAL)0.0009) & (off > (PANEL_REAL)-0.0009));
     }
     return vri_any(bad);
-}
-
-static vg_status P(run_panel)(P(panel) * t, size_t first, size_t count) {
-    t->first = first;
-    t->count = count;
-    bool finite = true, whole = t->block >= t->J, more = t->K || t->ungated;
-    bool plain = t->ungated && (t->logs || t->M == 1) && !t->K && !t->pairs && !t->extremes && !t->job->options.logits;
-    t->variance_sum = t->total = (P(acc)){{{0}}};
-    t->sign = t->gated_out = (vri){0};
-    t->variance_part = vr_set(0);
-#if VG_PANEL_DOUBLE
-    t->total_lse = vr_set(0);
-    t->top_log = vr_set(-INFINITY);
-#endif
-    for (size_t m = 0; m < t->M; m++)
-        t->rows[m] = vr_set(0);
-    for (size_t i = 0; i < t->K * t->M; i++) {
-        t->zsum[i] = vr_set(0);
-        t->ztotal[i] = 0;
-    }
-    for (size_t k = 0; k < t->K; k++)
-        t->zbar[k] = (P(acc)){{{0}}};
-    memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
-    for (int h = 0; h < PANEL_HALVES; h++) {
-        t->mu1[h] = t->mu2[h] = vd_set(-1.0);
-        t->var1[h] = t->var2[h] = vd_set(0.0);
-        t->first1[h] = t->second1[h] = (vl){0};
-    }
-#if VG_PANEL_DOUBLE
-    if (t->across && t->job->options.logits)
-        finite = P(row_totals)(t);
-#endif
-    if (!t->across) {
-        P(load_samples)(t);
-#if VG_PANEL_DOUBLE
-        if (t->job->options.logits)
-            finite = P(softmax)(t);
-#endif
-    }
-    if (t->many && !t->K)
-        P(integral_weights)(t);
-    t->direct = P(direct_columns)(t);
-    for (size_t j = 0; finite && j < t->J; j += t->block) {
-        if (t->across)
-            P(load_block)(t, j);
-        P(block_rows)(t);
-        if (plain)
-            t->spread ? P(block_spreads)(t) : P(block_entropies)(t);
-        else
-            P(block_moments)(t);
-        if (t->margins)
-            P(block_leaders)(t);
-        if (!t->K && more && !plain)
-            P(block_terms)(t);
-    }
-    if (!finite || P(has_ambiguous_values)(t))
-        VG_TRY(vg_measures__check_units(t->job, t->first, t->count));
-    if (t->K) {
-        P(weights)(t);
-        if (t->many)
-            P(integral_weights)(t);
-        for (size_t j = 0; j < t->J; j += t->block) {
-            if (!whole)
-                P(load_block)(t, j);
-            P(block_terms)(t);
-        }
-    }
-    P(join_lanes)(t);
-    return VG_OK;
 }
 
 /* The results, from the sums. */

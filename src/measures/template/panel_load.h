@@ -78,26 +78,22 @@ INLINE double P(inverse_temperature)(const P(panel) * t, size_t m) {
     return t->job->inverse_temperature ? t->job->inverse_temperature[m] : 1.0;
 }
 
-/* Largest logit and logsumexp of every row of an across panel. Returns whether all are finite. */
-static bool P(row_totals)(P(panel) * t) {
+/* Largest logit of a row of an across panel, and logsumexp minus it; the latter is NaN where not all are finite. */
+static void P(row_total)(P(panel) * t, size_t m) {
+    double inverse = P(inverse_temperature)(t, m), top = -INFINITY;
+    vr most = vr_set(-INFINITY), sum = vr_set(0);
     vri bad = {0};
-    for (size_t m = 0; m < t->M; m++) {
-        double inverse = P(inverse_temperature)(t, m), top = -INFINITY;
-        vr most = vr_set(-INFINITY), sum = vr_set(0);
-        for (size_t j = 0; j < t->J; j++) {
-            vr v = P(fetch)(t, m, j);
-            bad |= ~(vd_abs(v) < (double)INFINITY);
-            most = vr_max(P(choose)(P(exists)(t, j), v, vr_set(-INFINITY)), most);
-        }
-        for (int i = 0; i < PANEL_LANES; i++)
-            top = most[i] > top ? most[i] : top;
-        for (size_t j = 0; j < t->J; j++)
-            sum += P(choose)(P(exists)(t, j), vm_exp(below_top(P(fetch)(t, m, j), vr_set(top), inverse)), vr_set(0));
-        t->top[m] = top;
-        t->offset[m] = log(P(across_sum)(sum));
-        t->total_lse += top * inverse + t->offset[m];
+    for (size_t j = 0; j < t->J; j++) {
+        vr v = P(fetch)(t, m, j);
+        bad |= ~(vd_abs(v) < (double)INFINITY);
+        most = vr_max(P(choose)(P(exists)(t, j), v, vr_set(-INFINITY)), most);
     }
-    return !vri_any(bad);
+    for (int i = 0; i < PANEL_LANES; i++)
+        top = most[i] > top ? most[i] : top;
+    for (size_t j = 0; j < t->J; j++)
+        sum += P(choose)(P(exists)(t, j), vm_exp(below_top(P(fetch)(t, m, j), vr_set(top), inverse)), vr_set(0));
+    t->top[m] = top;
+    t->offset[m] = vri_any(bad) ? (double)NAN : log(P(across_sum)(sum));
 }
 
 /* Column j of member m of an across panel: log p from a logit. */
@@ -178,7 +174,7 @@ INLINE void P(add_member)(P(acc) * sum, P(source) of, size_t m) {
 /* The block of columns from `from` on of an across panel, as far as they are not read where they lie. */
 static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
     const vg_predictions *in = &t->job->in;
-    size_t count = t->J - from < t->block ? t->J - from : t->block;
+    size_t count = t->end - from < t->block ? t->end - from : t->block;
     size_t whole = in->stride_c == 1 ? t->C / PANEL_LANES : 0, plain = whole > from ? whole - from : 0;
     size_t direct = t->direct > from ? t->direct - from : 0;
     t->from = from;

@@ -7,7 +7,7 @@
 
 /* The two largest means among the columns of the block; ties go to the lower index. */
 INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across) {
-    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     vd mu1 = t->mu1[h], mu2 = t->mu2[h], var1 = t->var1[h], var2 = t->var2[h];
     vl first = t->first1[h], second = t->second1[h], at = (vl){0} + (int64_t)t->from;
     for (int i = 0; across && i < VG_LANES; i++)
@@ -61,7 +61,7 @@ INLINE void P(add_row)(vr *to, vri *sign, const char *row, size_t count) {
 
 /* Sums of rows and the OR of all members, for the check of the rows. */
 static VG_NOINLINE void P(block_rows)(P(panel) * t) {
-    size_t count = t->J - t->from < t->block ? t->J - t->from : t->block;
+    size_t count = t->end - t->from < t->block ? t->end - t->from : t->block;
     size_t direct = t->direct > t->from ? t->direct - t->from : 0;
     vri sign = t->sign;
     direct = direct < count ? direct : count;
@@ -206,10 +206,10 @@ INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes)
 
 /* The columns of the block. */
 static VG_NOINLINE void P(block_moments)(P(panel) * t) {
-    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     for (size_t j = t->from; j < end; j++)
         t->K          ? t->extremes ? P(column_moments)(t, j, true, true) : P(column_moments)(t, j, true, false)
-        : t->extremes ? P(column_moments)(t, j, false, true)
+                 : t->extremes ? P(column_moments)(t, j, false, true)
                       : P(column_moments)(t, j, false, false);
 #if VG_PANEL_DOUBLE
     for (size_t j = t->from; t->job->options.logits && t->job->out.maxlogit && j < end; j++) {

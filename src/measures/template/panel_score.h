@@ -34,6 +34,14 @@ static size_t tier_units(const vg_kernel_job *job) {
     return panel_single(job) ? 2 * VG_LANES : VG_LANES;
 }
 
+/* Shares into which the classes of one unit are divided. */
+static size_t tier_shares(const vg_kernel_job *job) {
+    size_t lanes = panel_single(job) ? 2 * VG_LANES : VG_LANES;
+    if (!panel_takes(job) || !panel_across(job->c) || repack_size(job))
+        return 1;
+    return panel_shares(job->m, job->c, (job->c + lanes - 1) / lanes);
+}
+
 /* Samples first .. first + count - 1 to packed rows [sample][m][c], some classes at a time. */
 INLINE void repack(char *to, const vg_kernel_job *job, size_t first, size_t count, const size_t size) {
     enum { SIDE = 16 };
@@ -80,6 +88,7 @@ static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     const vg_scores *out = &job->out;
     bool pairs = job->m <= PANEL_PAIRS;
     again.figures = false; /* those of the panel stand */
+    again.pool = NULL;     /* whose workers' workspaces are not laid out for it */
     again.out = (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl};
     if (pairs)
         again.out.gepjs = out->gepjs;

@@ -335,13 +335,15 @@ INLINE void P(fold_parts)(P(set) * set, P(parts) * part, bool logs) {
     part->eu = part->reverse = part->pairs = vr_set(0);
 }
 
-/* The address of the block after this one, at member 0: of the same sample, or of the next; NULL: none. */
+/* The address of the block after this one, at member 0: of the same sample, or of the next; NULL: none, or another
+ * thread's. */
 INLINE const char *P(next_block)(const P(panel) * t) {
     const vg_predictions *in = &t->job->in;
-    bool same = t->from + t->block < t->J;
-    if (t->direct == 0 || (!same && t->first + 1 >= in->n))
+    size_t next = t->from + t->block < t->end ? t->from + t->block : t->end;
+    bool same = next < t->J, other = next == t->end && t->job->pool;
+    if (t->direct == 0 || other || (!same && t->first + 1 >= in->n))
         return NULL;
-    return P(row_at)(in, t->first + (same ? 0 : 1), 0) + (same ? t->from + t->block : 0) * sizeof(vr);
+    return P(row_at)(in, t->first + (same ? 0 : 1), 0) + (same ? next : 0) * sizeof(vr);
 }
 
 /* Prefetches one column of the block after this one. Rows are too short for the hardware prefetcher. */
@@ -360,7 +362,7 @@ INLINE void P(prefetch_share)(const P(panel) * t, size_t j) {
 /* Both passes over the columns of a block at once, for TU, AU and EU without gates: a column is in the first-level
  * cache for the second. The same arithmetic in the same order as block_moments and block_terms. */
 INLINE void P(block_plain)(P(panel) * t, bool spread) {
-    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J, M = t->M, direct = t->direct;
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end, M = t->M, direct = t->direct;
     const char *next = P(next_block)(t);
     const double inverse = 1.0 / (double)M;
     P(source) of = P(column_source)(t, t->from);
@@ -391,7 +393,7 @@ static VG_NOINLINE void P(block_entropies)(P(panel) * t) { P(block_plain)(t, fal
 static VG_NOINLINE void P(block_spreads)(P(panel) * t) { P(block_plain)(t, true); }
 
 static void P(block_terms)(P(panel) * t) {
-    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     const char *next = P(next_block)(t);
     for (size_t j = t->from; j < end; j++) {
         if (next)

@@ -15,7 +15,8 @@
 #define VG_TIER_IS_AVX512
 #include "measures/template/all.h"
 
-const vg_kernel_tier vg_measures__avx512 = {"avx512", tier_units, tier_workspace, tier_score, first_top, first_tops};
+const vg_kernel_tier vg_measures__avx512 = {"avx512",   tier_units, tier_shares, tier_workspace,
+                                            tier_score, first_top,  first_tops};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
