@@ -12,7 +12,7 @@
 
 #define PANEL_PAIRS FEW_MEMBERS /* the most members whose pairs are taken one by one */
 /* The most members of a panel whose lanes are samples. Above, tiles take up to 10 % less for everything. */
-#define PANEL_FEW 10
+#define PANEL_FEW 16
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
@@ -63,9 +63,9 @@ typedef struct P(panel) {
     const char *ahead; /* lanes are samples: the next panel, or NULL; ahead_share bytes are prefetched per column */
     size_t ahead_share;
     vr *x, *log;
-    vr *dev;     /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
-    vr *rows;    /* [M] sums of rows */
-    P(acc) * mu; /* [J] */
+    vr *dev;                               /* [M] of the current column: deviations from the mean, then p log(p/mu) */
+    vr *rows;                              /* [M] sums of rows */
+    P(acc) * mu;                           /* [J] */
     vr *mu_high, *mu_low, *variance, *low; /* [J] the mean as a real and the rest of it */
     vr *gamma;
     vd *fine_gamma, *fine_z;              /* panel_refine.h: [J][K] and [K][M], a vector of double for each half */

@@ -177,50 +177,69 @@ INLINE vr P(pair_sum_of)(const vr *half, size_t M, bool near) {
             sum += vr_rounded(near ? P(phi_series)(half[i] + half[k]) : P(phi_far)(half[i] + half[k]));
     return sum;
 }
-/* Half the members' ratios, r/2 and (1 + r)/2, and the largest of the first. */
+/* Half the members' ratios, (1 + r)/2, and their range. */
 typedef struct P(halves) {
-    vr r[PANEL_PAIRS], y[PANEL_PAIRS], most;
+    vr y[PANEL_PAIRS], low, high;
 } P(halves);
 
-INLINE void P(add_half)(P(halves) * of, size_t m, vr r, vr y) {
-    of->r[m] = r;
+INLINE P(halves) P(no_halves)(void) {
+    P(halves) of; /* not an initialiser: see column_of */
+    of.low = vr_set((PANEL_REAL)1e30);
+    of.high = vr_set(0);
+    return of;
+}
+
+INLINE void P(add_half)(P(halves) * of, size_t m, vr y) {
     of->y[m] = vr_max(y, vr_set((PANEL_REAL)1e-37));
-    of->most = vr_max(of->most, vr_max(r, -r));
+    of->low = vr_min(of->y[m], of->low);
+    of->high = vr_max(of->y[m], of->high);
 }
 
-INLINE vr P(pair_sum)(const P(halves) * of, size_t M) {
-    vri small = of->most < (PANEL_REAL)PANEL_NEAR;
-    if (!vri_any(small))
+/* Lanes in which every ratio is small. */
+INLINE vri P(near_lanes)(const P(halves) * of) {
+    return (of->low > (PANEL_REAL)(0.5 - PANEL_NEAR)) & (of->high < (PANEL_REAL)(0.5 + PANEL_NEAR));
+}
+
+/* `r`: r/2 of every member; needed where `near` has a lane. */
+INLINE vr P(pair_sum)(const P(halves) * of, const vr *r, vri near, size_t M) {
+    if (!vri_any(near))
         return P(pair_sum_of)(of->y, M, false);
-    if (!vri_any(~small))
-        return P(pair_sum_of)(of->r, M, true);
-    return P(choose)(small, P(pair_sum_of)(of->r, M, true), P(pair_sum_of)(of->y, M, false));
+    if (!vri_any(~near))
+        return P(pair_sum_of)(r, M, true);
+    return P(choose)(near, P(pair_sum_of)(r, M, true), P(pair_sum_of)(of->y, M, false));
 }
 
-/* Also leaves r_m of the column's members at `r`: x_m = mu (1 + r_m). */
-static void P(ungated_pairs)(P(panel) * t, const P(column) * at, vr *r) {
-    vr rest = at->rest * at->inverse, scale = (PANEL_REAL)0.5 * at->inverse;
-    P(halves) of;
-    of.most = vr_set(0);
-    for (size_t m = 0; m < t->M; m++) {
-        vr p = P(member)(t->of, m);
-        r[m] = vr_rounded((p - at->mean) * at->inverse - rest);
-        P(add_half)(&of, m, (PANEL_REAL)0.5 * r[m], p * scale);
-    }
-    if (t->job->out.epjs)
-        t->sets[0].part.pairs +=
-            P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(&of, t->M)));
+/* r_m of the current column's members, x_m = mu (1 + r_m). */
+INLINE vr P(ratio)(const P(panel) * t, const P(column) * at, size_t m) {
+    return vr_rounded((P(member)(t->of, m) - at->mean) * at->inverse - at->rest * at->inverse);
 }
 
-/* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone. */
-static void P(gated_pairs)(P(panel) * t, const P(column) * at, const vr *r, size_t k, vr u, vr q) {
-    const vr *omega = t->omega + k * t->M, *over = t->over + k * t->M;
-    vr half = (PANEL_REAL)0.5 * vr_reciprocal(1 + u), scale = half * at->inverse;
-    P(halves) of;
-    of.most = vr_set(0);
+static void P(ungated_pairs)(P(panel) * t, const P(column) * at) {
+    vr scale = (PANEL_REAL)0.5 * at->inverse, r[PANEL_PAIRS];
+    P(halves) of = P(no_halves)();
     for (size_t m = 0; m < t->M; m++)
-        P(add_half)(&of, m, ((r[m] - u) + (omega[m] + omega[m] * r[m])) * half, P(member)(t->of, m) * over[m] * scale);
-    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(&of, t->M));
+        P(add_half)(&of, m, P(member)(t->of, m) * scale);
+    vri near = P(near_lanes)(&of);
+    for (size_t m = 0; vri_any(near) && m < t->M; m++)
+        r[m] = (PANEL_REAL)0.5 * P(ratio)(t, at, m);
+    t->sets[0].part.pairs +=
+        P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(&of, r, near, t->M)));
+}
+
+/* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone where they
+ * are small. */
+static void P(gated_pairs)(P(panel) * t, const P(column) * at, size_t k, vr u, vr q) {
+    const vr *omega = t->omega + k * t->M, *over = t->over + k * t->M;
+    vr half = (PANEL_REAL)0.5 * vr_reciprocal(1 + u), scale = half * at->inverse, r[PANEL_PAIRS];
+    P(halves) of = P(no_halves)();
+    for (size_t m = 0; m < t->M; m++)
+        P(add_half)(&of, m, P(member)(t->of, m) * over[m] * scale);
+    vri near = P(near_lanes)(&of);
+    for (size_t m = 0; vri_any(near) && m < t->M; m++) {
+        vr own = P(ratio)(t, at, m);
+        r[m] = ((own - u) + (omega[m] + omega[m] * own)) * half;
+    }
+    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(&of, r, near, t->M));
 }
 
 /* U and T of the current column at gate k, over M. */
@@ -248,7 +267,7 @@ INLINE void P(gate_sums)(const P(panel) * t, size_t k, bool cross, const int G, 
 }
 
 /* One gate of a column, from its U and T. */
-INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift, vr cross, const vr *r, bool logs) {
+INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift, vr cross, bool logs) {
     size_t j = at->j;
     P(set) *set = &t->sets[1 + k];
     vr gamma = t->gamma[j * t->K + k], u = P(choose)(at->empty, vr_set(0), shift * at->inverse);
@@ -272,27 +291,26 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
         vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty))
         P(take_floors)(t, j, 1 + k, &mean);
     if (t->job->out.gepjs && t->each_pair)
-        P(gated_pairs)(t, at, r, k, u, q);
+        P(gated_pairs)(t, at, k, u, q);
 }
 
-INLINE void P(column_gated)(P(panel) * t, const P(column) * at, const vr *r, bool logs) {
+INLINE void P(column_gated)(P(panel) * t, const P(column) * at, bool logs) {
     vr shift[4], cross[4];
     size_t k = 0;
     for (; k + 3 <= t->K; k += 3) {
         P(gate_sums)(t, k, logs, 3, shift, cross);
         for (size_t g = 0; g < 3; g++)
-            P(gate_terms)(t, at, k + g, shift[g], cross[g], r, logs);
+            P(gate_terms)(t, at, k + g, shift[g], cross[g], logs);
     }
     for (; k < t->K; k++) {
         P(gate_sums)(t, k, logs, 1, shift, cross);
-        P(gate_terms)(t, at, k, shift[0], cross[0], r, logs);
+        P(gate_terms)(t, at, k, shift[0], cross[0], logs);
     }
 }
 
 /* The terms of column j, which becomes the current one. */
 static void P(column_terms)(P(panel) * t, size_t j) {
     const vg_kernel_job *job = t->job;
-    vr r[PANEL_PAIRS];
     P(column) at = P(column_of)(j, t->mu_high[j], t->mu_low[j]);
     t->of = P(column_source)(t, j);
     t->floors_of = t->J; /* none */
@@ -312,10 +330,10 @@ static void P(column_terms)(P(panel) * t, size_t j) {
             vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
             P(take_floors)(t, j, 0, &t->mu[j]);
     }
-    if (t->each_pair)
-        P(ungated_pairs)(t, &at, r);
+    if (t->each_pair && job->out.epjs)
+        P(ungated_pairs)(t, &at);
     if (t->K)
-        keep ? P(column_gated)(t, &at, r, true) : P(column_gated)(t, &at, r, false);
+        keep ? P(column_gated)(t, &at, true) : P(column_gated)(t, &at, false);
     if (t->many)
         P(column_integral)(t, j);
 }
@@ -359,33 +377,49 @@ INLINE void P(prefetch_share)(const P(panel) * t, size_t j) {
         __builtin_prefetch(t->ahead + j * t->ahead_share + at, 0, 2);
 }
 
+/* Columns whose means are taken before their logarithms: the means of one column are a long chain of dependent
+ * operations, which the processor overlaps with those of the next. They must stay in the first-level cache. */
+#define PANEL_GROUP 8
+#define PANEL_GROUP_MEMBERS 40
+
 /* Both passes over the columns of a block at once, for TU, AU and EU without gates: a column is in the first-level
  * cache for the second. The same arithmetic in the same order as block_moments and block_terms. */
 INLINE void P(block_plain)(P(panel) * t, bool spread) {
-    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end, M = t->M, direct = t->direct;
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end, M = t->M, next_column, columns;
     const char *next = P(next_block)(t);
     const double inverse = 1.0 / (double)M;
-    P(source) of = P(column_source)(t, t->from);
     P(parts) part = t->sets[0].part; /* in registers */
-    for (size_t j = t->from; j < end; j++, of.at += sizeof(vr)) {
-        if (j == direct)
-            of = P(column_source)(t, j);
-        if (next)
-            P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
-        P(prefetch_share)(t, j);
-        P(moments) o = P(column_mean)(of, M, inverse, false);
-        if (spread) {
-            t->of = of;
-            P(keep_column)(t, j, &o, false);
+    P(moments) o[PANEL_GROUP];
+    size_t group = M * PANEL_GROUP > PANEL_GROUP_MEMBERS ? PANEL_GROUP_MEMBERS / M : PANEL_GROUP;
+    group = group ? group : 1;
+    for (size_t first = t->from; first < end; first = next_column) {
+        next_column = end - first < group ? end : first + group;
+        if (first < t->direct && next_column > t->direct)
+            next_column = t->direct;
+        columns = next_column - first;
+        P(source) of = P(column_source)(t, first);
+        for (size_t i = 0; i < columns; i++) {
+            P(source) own = {of.at + i * sizeof(vr), of.step};
+            if (next)
+                P(prefetch_column)(t, next + (first + i - t->from) * sizeof(vr));
+            P(prefetch_share)(t, first + i);
+            o[i] = P(column_mean)(own, M, inverse, false);
+            if (spread) {
+                t->of = own;
+                P(keep_column)(t, first + i, &o[i], false);
+            }
         }
-        P(column) at = P(column_of)(j, o.mean, o.rest);
-        P(add_entropy)(&part, &at, &o.sum);
-        if (M > 1) {
-            P(column_logs)(of, M, &at, NULL, NULL, 0, false);
-            P(add_divergence)(&part, &at);
+        for (size_t i = 0; i < columns; i++, of.at += sizeof(vr)) {
+            size_t j = first + i;
+            P(column) at = P(column_of)(j, o[i].mean, o[i].rest);
+            P(add_entropy)(&part, &at, &o[i].sum);
+            if (M > 1) {
+                P(column_logs)(of, M, &at, NULL, NULL, 0, false);
+                P(add_divergence)(&part, &at);
+            }
+            if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
+                P(fold_parts)(&t->sets[0], &part, true);
         }
-        if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
-            P(fold_parts)(&t->sets[0], &part, true);
     }
     t->sets[0].part = part;
 }
