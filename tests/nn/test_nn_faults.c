@@ -159,7 +159,6 @@ static void predictors(void **state) {
                                  .context = &s,
                                  .kind = "alloc",
                                  .status = VG_ERR_MEMORY,
-                                 .stride = 3,
                                  .tolerated = 2});
         walk_faults((fault_walk){.what = "a predictor", .body = use_predictor, .context = &s, .kind = "read"});
         walk_faults((fault_walk){.what = "a predictor", .body = use_predictor, .context = &s, .kind = "open"});

@@ -3,6 +3,12 @@
 #include "nn/recipe.h"
 #include "tiny_training.h"
 
+/* Parsers that cannot be made: libyaml allocates for itself. */
+static bool no_parser;
+int __real_yaml_parser_initialize(void *parser);
+int __wrap_yaml_parser_initialize(void *parser);
+int __wrap_yaml_parser_initialize(void *parser) { return no_parser ? 0 : __real_yaml_parser_initialize(parser); }
+
 static vg_status set_one(const char *assignment) {
     vg_recipe r;
     vg_recipe_defaults(&r);
@@ -254,11 +260,27 @@ static void written_recipes_are_read_again(void **state) {
     assert_memory_equal(&again, &r, sizeof r);
 }
 
+static void parsers_without_memory(void **state) {
+    (void)state;
+    vg_recipe r;
+    OK(read_text(&r, "rate: 1e-3\n"));
+    no_parser = true;
+    vg_status set = set_one("rate=1");
+    char message[200];
+    snprintf(message, sizeof message, "%s", vg_error_message());
+    vg_status read = read_text(&r, "rate: 1e-3\n"), parsed = vg_recipe__parse(&r, "a: 1", 4, "text");
+    no_parser = false;
+    assert_true(set == VG_ERR_MEMORY && read == VG_ERR_MEMORY && parsed == VG_ERR_MEMORY);
+    expect_text(message, "out of memory for the YAML parser");
+    expect_text(vg_error_message(), "out of memory for the YAML parser");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_keys_refuse),          cmocka_unit_test(values_that_keys_take),
         cmocka_unit_test(settings_that_exclude_each_other), cmocka_unit_test(networks_of_deep_ensembles),
         cmocka_unit_test(files_that_are_no_recipes),        cmocka_unit_test(written_recipes_are_read_again),
+        cmocka_unit_test(parsers_without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

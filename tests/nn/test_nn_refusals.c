@@ -10,6 +10,8 @@
 #include "tiny_training.h"
 #include "vargate/formats.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static void path_in(char out[400], const char *name) { snprintf(out, 400, "%s/%s", folder, name); }
@@ -143,6 +145,15 @@ static void learners(void **state) {
             "the network has no dropout");
     REFUSED(vg_learner__predict_on_device(l, &kept, tiny_images, 1, 0, &passes, 4), VG_ERR_ARGUMENT,
             "the network has no dropout");
+    vg_learner__free(l);
+    vg_backend__close(b);
+    /* Logits that stay on a device that has no memory of its own. */
+    vg_backend_options one = {.threads = 1};
+    vg_members plain = {false, 1, 2, false, 2};
+    OK(vg_backend__open(&b, "cpu", &one));
+    OK(vg_learner__new(&l, b, &o));
+    REFUSED(vg_learner__predict_on_device(l, &kept, tiny_images, 1, 0, &plain, 4), VG_ERR_UNSUPPORTED,
+            "does not keep logits in its own memory");
     vg_learner__free(l);
     vg_backend__close(b);
 }
@@ -439,6 +450,10 @@ static void options_that_do_not_fit(void **state) {
     vg_run_lock *lock;
     REFUSED(vg_run_lock__take(&lock, path), VG_ERR_ARGUMENT, "the run folder's name is too long");
     REFUSED(vg_run__checkpoint(path, sizeof path, path, 0, NULL), VG_ERR_ARGUMENT, "name is too long");
+    vg_recipe recipe = tiny_recipe(NULL);
+    vg_train_result result;
+    o = options_of(f), o.recipe = &recipe, o.folder = path;
+    REFUSED(vg_train(&result, &o), VG_ERR_ARGUMENT, "the run folder's name is too long");
 }
 
 static void runs_that_cannot_be_resumed(void **state) {
@@ -540,6 +555,11 @@ static void folders_that_cannot_be_used(void **state) {
     assert_int_equal(mkdir(path, 0777), 0);
     REFUSED(train_into("odd", NULL, NULL, false), VG_ERR_IO, "train.lock");
     assert_int_equal(remove(path), 0);
+    /* A lock that is held, by somebody who has not written who he is. */
+    int held = open(path, O_RDWR | O_CREAT, 0666);
+    assert_true(held >= 0 && flock(held, LOCK_EX) == 0);
+    REFUSED(train_into("odd", NULL, NULL, false), VG_ERR_IO, "another process is training into this folder");
+    close(held);
     path_in(path, "odd/last.safetensors");
     assert_int_equal(mkdir(path, 0777), 0);
     vg_status status = train_into("odd", NULL, NULL, true);

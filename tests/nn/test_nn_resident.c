@@ -3,6 +3,9 @@
  * of the same training from the feed, on the plain backend. The device: device_double.h. */
 #include "tiny_training.h"
 
+#include <errno.h>
+#include <pthread.h>
+
 #include "checkpoint_arrays.h"
 #include "device_double.h"
 #include "nn/predictor.h"
@@ -150,6 +153,24 @@ static void plan_that_fails(void **state) {
     REFUSED(train_job((job){"no-plan", "cuda", two_epochs, NULL, 0, false}), VG_ERR_DATA, "epoch 0 has no plan");
 }
 
+/* Plans are drawn by the thread that trains where no other can be started. */
+static bool no_threads;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*body)(void *), void *argument) {
+    return no_threads ? EAGAIN : __real_pthread_create(thread, how, body, argument);
+}
+
+static void plans_without_threads(void **state) {
+    (void)state;
+    no_threads = true;
+    vg_status status = train_job((job){"alone", "cuda", two_epochs, NULL, 0, false});
+    no_threads = false;
+    OK(status);
+    assert_int_equal(twin.batches, 2 * TINY_STEPS);
+    same_run("feed", "alone");
+}
+
 static void refreshed_statistics(void **state) {
     (void)state;
     static const char *const residual[] = {"network=wrn-10-1", "dropout=0.3", "epochs=1", NULL};
@@ -261,6 +282,7 @@ int main(void) {
         cmocka_unit_test_setup(heads_that_need_the_host, reset),
         cmocka_unit_test_setup(images_that_do_not_fit, reset),
         cmocka_unit_test_setup(plan_that_fails, reset),
+        cmocka_unit_test_setup(plans_without_threads, reset),
         cmocka_unit_test_setup(refreshed_statistics, reset),
         cmocka_unit_test_setup(fused_layers_and_an_early_optimiser, reset),
         cmocka_unit_test_setup(shared_device, reset),
