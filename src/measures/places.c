@@ -1,6 +1,6 @@
 /* places.c - the arrays of results, and the stage.
  *
- * Many samples with few inputs each are bound by the writing of results: 224 bytes per sample in 18 arrays for
+ * Many samples with few inputs each are bound by the writing of results: 224 bytes per sample in 16 arrays for
  * everything at three k. A store to memory that is not cached reads the line first, and so many streams at once are
  * more than the caches handle well. So the results of some units are collected in a stage that fits the first-level
  * cache, and are then copied array by array, by stores that write whole lines without reading them. */

@@ -11,8 +11,11 @@
  * x and log are [M][block]; arrays over columns have J entries; gamma is [J][K]; z, omega and over are [K][M]. */
 
 #define PANEL_PAIRS FEW_MEMBERS /* the most members whose pairs are taken one by one */
-/* The most members of a panel whose lanes are samples. Above, tiles take up to 10 % less for everything. */
-#define PANEL_FEW 16
+/* The most members of a panel whose lanes are samples, and the most where a sample has so few elements that the panel
+ * fits the first-level cache. Above, tiles take up to 10 % less for everything. */
+#define PANEL_FEW 10
+#define PANEL_FEW_SMALL 20
+#define PANEL_SMALL 320
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */

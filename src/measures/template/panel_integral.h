@@ -75,7 +75,8 @@ INLINE void P(integral_load)(P(panel) * t, tile *of, size_t j, int h) {
 #else
     vh *to = of->x, low = h ? vf_high(first) : vf_low(first), high = low;
     for (size_t m = 0; m < M; m++) {
-        vh own = h ? vf_high(P(member)(t->of, m)) : vf_low(P(member)(t->of, m));
+        vh own; /* loaded by halves, because to split a vector takes longer */
+        memcpy(&own, t->of.at + (ptrdiff_t)m * t->of.step + (size_t)h * sizeof own, sizeof own);
         low = vh_min(own, low);
         high = vh_max(own, high);
         to[m] = own;

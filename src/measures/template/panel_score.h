@@ -6,7 +6,7 @@ INLINE bool panel_takes(const vg_kernel_job *job) {
     const vg_score_options *o = &job->options;
     if (job->labels || job->gated_means || (!o->logits && (o->renormalise || o->floor_form != VG_FLOOR_MAX)))
         return false;
-    return panel_across(job->c) || job->m <= PANEL_FEW;
+    return panel_across(job->c) || job->m <= PANEL_FEW || (job->m <= PANEL_FEW_SMALL && job->m * job->c <= PANEL_SMALL);
 }
 
 INLINE bool panel_single(const vg_kernel_job *job) { return job->single_precision && !job->options.logits; }
