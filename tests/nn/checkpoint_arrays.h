@@ -15,8 +15,8 @@ static inline void same_arrays(const char *one, const char *two) {
     assert_int_equal(vg_source__count(x), vg_source__count(y));
     for (size_t i = 0; i < vg_source__count(x); i++) {
         vg_array_info info;
-        size_t j;
-        const void *p, *q;
+        size_t j = 0;
+        const void *p = NULL, *q = NULL;
         if (vg_source__info(x, i, &info) != VG_OK || vg_source__find(y, info.name, &j) != VG_OK ||
             vg_source__map(x, i, &p) != VG_OK || vg_source__map(y, j, &q) != VG_OK)
             fail_msg("%s", vg_error_message());
