@@ -10,7 +10,7 @@
 #include "measures/device_scorer_api.h"
 #include "measures/disagreement.h"
 #include "measures/kernel.h"
-#include "measures/places.h"
+#include "measures/score_stage.h"
 #include "measures/scorer.h"
 
 typedef struct running_sum { /* a compensated sum */
@@ -33,7 +33,7 @@ struct vg_scorer {
     unsigned threads;
     char *workspace; /* threads x workspace_bytes */
     size_t workspace_bytes;
-    char *stage; /* threads x stage_bytes, for blocks with many results (places.h) */
+    char *stage; /* threads x stage_bytes, for blocks with many results (score_stage.h) */
     size_t stage_bytes;
     bool staged;     /* the current block uses it */
     double *scratch; /* UNIT_FIGURES x chunk_units */
@@ -267,7 +267,7 @@ static vg_status score_units(const vg_scorer *s, const vg_kernel_job *job, void 
     return status;
 }
 
-/* The same through the worker's stage, some units at a time (places.h). Multiclass, and no planes. */
+/* The same through the worker's stage, some units at a time (score_stage.h). Multiclass, and no planes. */
 static vg_status score_staged(const vg_scorer *s, const vg_kernel_job *job, unsigned worker, size_t u, size_t stop) {
     vg_kernel_job own = *job;
     vg_stage stage;

@@ -1,7 +1,7 @@
-/* places.h - where the results of a unit are: the arrays of vg_scores as a table, and a stage for the results of some
- * units, from which they are copied to their arrays by whole cache lines. Internal to measures. */
-#ifndef VG_MEASURES_PLACES_H
-#define VG_MEASURES_PLACES_H
+/* score_stage.h - where the results of a unit are: the arrays of vg_scores as a table, and a stage for the results of
+ * some units, from which they are copied to their arrays by whole cache lines. Internal to measures. */
+#ifndef VG_MEASURES_SCORE_STAGE_H
+#define VG_MEASURES_SCORE_STAGE_H
 
 #include <stdbool.h>
 

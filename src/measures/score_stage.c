@@ -1,4 +1,4 @@
-/* places.c - the arrays of results, and the stage.
+/* score_stage.c - the arrays of results, and the stage.
  *
  * Many samples with few inputs each are bound by the writing of results: 224 bytes per sample in 16 arrays for
  * everything at three k. A store to memory that is not cached reads the line first, and so many streams at once are
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "measures/places.h"
+#include "measures/score_stage.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -32,7 +32,7 @@ static const array arrays[] = {SINGLE(tu),         SINGLE(au),         SINGLE(eu
                                SINGLE(energy),     GATED(gtu, true),   GATED(gau, true),   GATED(geu, true),
                                GATED(gepce, true), GATED(gepkl, true), GATED(gepjs, true), GATED(decision, false)};
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
-_Static_assert(sizeof arrays / sizeof *arrays == VG_STAGE_ARRAYS + 0u, "every array of one value per unit or per k");
+_Static_assert(sizeof arrays / sizeof *arrays == VG_STAGE_ARRAYS, "every array of one value per unit or per k");
 
 static char *get(const vg_scores *of, const array *a) {
     char *at;
@@ -41,8 +41,8 @@ static char *get(const vg_scores *of, const array *a) {
 }
 static void set(vg_scores *of, const array *a, char *at) { memcpy((char *)of + a->offset, &at, sizeof at); }
 
-/* After each array of the stage: for the bytes of an incomplete line, and so that the results of a unit do not all lie in
- * the same set of the cache. */
+/* After each array of the stage: for the bytes of an incomplete line, and so that the results of a unit do not all lie
+ * in the same set of the cache. */
 enum { STAGE_GAP = 64 };
 
 static size_t width(const array *a, size_t k) { return a->size * (a->gated ? k : 1); }
