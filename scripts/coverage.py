@@ -33,7 +33,8 @@ def read_object(data):
     for text in out.splitlines():
         for file in json.loads(text)["files"]:
             path = pathlib.Path(file["file"])
-            name = os.path.relpath(path if path.is_absolute() else ROOT / path, ROOT)
+            # A header is named as it was included, by a link of the build's include-order folder.
+            name = os.path.relpath((path if path.is_absolute() else ROOT / path).resolve(), ROOT)
             if not counted(name):
                 continue
             lines, branches = found.setdefault(name, ({}, {}))
