@@ -241,9 +241,9 @@ VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_pr
  * are cut into blocks. A scorer serves one caller at a time: a call while another one is inside fails with
  * VG_ERR_ARGUMENT and changes nothing. It must not be freed while a call is inside. */
 typedef struct vg_scorer vg_scorer;
-/* Makes a scorer for blocks of M members and C classes; options NULL: the defaults. *out is the caller's.
- * VG_ERR_ARGUMENT for options that are out of range or do not fit M; VG_ERR_UNSUPPORTED, "no CUDA device: <reason>",
- * for a device that this machine or this build does not have. */
+/* Makes a scorer for blocks of M members and C classes. The options must be given, because they tell the size of
+ * vg_scores. *out is the caller's. VG_ERR_ARGUMENT for options that are out of range or do not fit M;
+ * VG_ERR_UNSUPPORTED, "no CUDA device: <reason>", for a device that this machine or this build does not have. */
 VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
 /* NULL is accepted. */
 VG_API void vg_scorer_free(vg_scorer *scorer);

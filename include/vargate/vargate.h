@@ -3,7 +3,8 @@
  * Rules that hold for every function unless its own comment says otherwise:
  *
  *     errors     A function that can fail returns vg_status; vg_error_message() explains the last failure of the
- *                calling thread. Results are complete only where the status is VG_OK.
+ *                calling thread. Results are complete only where the status is VG_OK. NULL for an argument that
+ *                is needed is VG_ERR_ARGUMENT; functions without a status then do nothing, and return NULL, 0 or "".
  *     ownership  What a function hands out through T **out belongs to the caller, who frees it with the function
  *                named _free or _close beside the type (NULL is accepted). A returned const pointer is borrowed: it
  *                lives as long as the object it came from. Arguments are borrowed for the call alone.

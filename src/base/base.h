@@ -17,6 +17,9 @@
 
 /* Sets the calling thread's message and returns `status`. A failing function ends with `return vg_base__fail(...)`. */
 vg_status vg_base__fail(vg_status status, const char *format, ...) VG_PRINTF(2, 3);
+/* VG_ERR_ARGUMENT, "WHAT must not be NULL", unless all arguments that a public function needs are there:
+ *     VG_TRY(vg_base__given(out && path, "vg_thing_open: out and path")); */
+vg_status vg_base__given(bool all, const char *what);
 /* Sets on this thread a message that was copied from another one (vg_error_message there). */
 vg_status vg_base__fail_text(vg_status status, const char *text);
 

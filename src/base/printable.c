@@ -47,7 +47,9 @@ static bool shown(const unsigned char *at, size_t length) {
 const char *vg_printable(char *out, size_t room, const char *text) {
     static const char digits[] = "0123456789abcdef";
     size_t used = 0;
-    for (const char *at = text; *at;) {
+    if (!out)
+        return NULL;
+    for (const char *at = text ? text : ""; *at;) {
         size_t length = vg_printable__sequence(at);
         bool plain = shown((const unsigned char *)at, length);
         size_t bytes = length ? length : 1, needed = plain ? bytes : 4 * bytes;

@@ -20,6 +20,10 @@ vg_status vg_base__fail(vg_status status, const char *format, ...) {
 
 vg_status vg_base__fail_text(vg_status status, const char *text) { return vg_base__fail(status, "%s", text); }
 
+vg_status vg_base__given(bool all, const char *what) {
+    return all ? VG_OK : vg_base__fail(VG_ERR_ARGUMENT, "%s must not be NULL", what);
+}
+
 const char *vg_status__name(vg_status status) {
     switch (status) {
     case VG_OK: return "ok";

@@ -201,11 +201,11 @@ static vg_status fit(fit_work *w) {
 
 vg_status vg_fit_k(vg_k_fit **out, const vg_predictions *predictions, const int64_t *labels,
                    const vg_fit_k_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_fit_k: out"));
     VG_IN_C_LOCALE;
     fit_work w = {.fit = NULL};
     *out = NULL;
-    if (!predictions)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_fit_k: predictions must not be NULL");
+    VG_TRY(vg_base__given(predictions && labels, "vg_fit_k: predictions and labels"));
     if (predictions->m == 1)
         return vg_base__fail(VG_ERR_DATA, "one member has no spread, which a gate needs: no k can be fitted");
     VG_TRY(check_options(&w.options, options));

@@ -59,6 +59,7 @@ static json_t *document(const vg_k_fit *f, bool one, bool *ok) {
 }
 
 vg_status vg_k_fit_json(char **out, const vg_k_fit *fit, int one) {
+    VG_TRY(vg_base__given(out && fit, "vg_k_fit_json: out and fit"));
     VG_IN_C_LOCALE;
     bool ok = true;
     json_t *root = document(fit, one != 0, &ok);

@@ -124,7 +124,8 @@ static const vg_data_known known[] = {
 _Static_assert(COUNT(entries) == COUNT(known), "both tables have one row per set");
 
 const vg_data_entry *vg_data_catalogue(size_t *count) {
-    *count = COUNT(entries);
+    if (count)
+        *count = COUNT(entries);
     return entries;
 }
 
@@ -133,6 +134,10 @@ const vg_data_known *vg_catalogue__known(const vg_data_entry *entry) { return &k
 const vg_data_entry *vg_data_find(const char *name, const char **nearest) {
     enum { TOO_FAR = 4 }; /* a name this many edits away is not suggested */
     const char *names[COUNT(entries)];
+    if (nearest)
+        *nearest = NULL;
+    if (!name)
+        return NULL;
     for (size_t i = 0; i < COUNT(entries); i++) {
         names[i] = entries[i].name;
         if (strcmp(names[i], name) == 0)

@@ -47,6 +47,7 @@ static vg_status add_installed(char **list, size_t *count) {
 }
 
 vg_status vg_data_places(char ***out, size_t *count, const char *folder) {
+    VG_TRY(vg_base__given(out && count, "vg_data_places: out and count"));
     char **list;
     *out = NULL;
     *count = 0;
@@ -260,6 +261,7 @@ static vg_status look_directly(vg_data_found *out, vg_data_found *unverified, co
 }
 
 vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t file, const char *folder, int verify) {
+    VG_TRY(vg_base__given(out && entry, "vg_data_look: out and entry"));
     if (file >= entry->file_count)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: file %zu of %zu", entry->name, file, entry->file_count);
     if (folder && *folder && !vg_data__is_folder(folder))
@@ -282,6 +284,7 @@ vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t fi
 }
 
 vg_status vg_data_here(int here[2], const vg_data_entry *entry, const char *folder) {
+    VG_TRY(vg_base__given(here && entry, "vg_data_here: here and entry"));
     size_t found_count[2] = {0, 0}, file_count[2] = {0, 0};
     for (size_t i = 0; i < entry->file_count; i++) {
         vg_part part = entry->files[i].part;

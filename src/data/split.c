@@ -292,6 +292,7 @@ static void float_statistics(double *mean, double *std, const vg_dataset *set, c
 }
 
 vg_status vg_dataset_statistics(vg_statistics *out, const vg_dataset *set, const size_t *indices, size_t count) {
+    VG_TRY(vg_base__given(out && set, "vg_dataset_statistics: out and set"));
     if (!indices)
         count = set->n;
     VG_TRY(vg_dataset__check_indices(set, indices, count));

@@ -8,6 +8,8 @@
 
 void vg_k_name(char name[VG_NAME_SIZE], double k) {
     int digits = 0;
+    if (!name)
+        return;
     for (; digits < 17; digits++) { /* digits after the first, until the text reads back as k */
         snprintf(name, VG_NAME_SIZE, "%.*e", digits, k);
         if (strtod(name, NULL) == k)

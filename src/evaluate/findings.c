@@ -281,6 +281,8 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
 
 size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *e, const vg_verdict *verdict) {
     size_t count = 0;
+    if (!findings || !e)
+        return 0;
     if (verdict && verdict->state != VG_VERDICT_UNKNOWN) {
         set(&findings[count], "diversity", verdict->name, "");
         size_t length = strlen(verdict->text);

@@ -34,6 +34,8 @@ static void note_ece(char *note, const vg_evaluation *e) {
 
 size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *e) {
     size_t count = 0;
+    if (!notes || !e)
+        return 0;
     if (!isnan(e->calibration.p_value))
         note_ece(notes[count++], e);
     if (e->calibration.mce_rows < FEW_ROWS)

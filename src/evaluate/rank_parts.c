@@ -102,6 +102,7 @@ vg_status vg_rank_part_walk(vg_rank_part *part, double *gap, size_t bins, const 
 
 vg_status vg_rank_parts_merge(vg_ranking *out, const vg_rank_part *parts, size_t count,
                               const vg_evaluate_options *options) {
+    VG_TRY(vg_base__given(out && (parts || count == 0), "vg_rank_parts_merge: out and parts"));
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
     double values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
     vg_evaluate_options o;

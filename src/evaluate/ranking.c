@@ -12,6 +12,7 @@ static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t 
 
 vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                   const vg_evaluate_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_rank: out"));
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
     vg_evaluate_options o;
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_evaluate_options"));
@@ -61,6 +62,7 @@ void vg_evaluate__rank_curve_tied(double *risk, size_t points, const vg_rank_par
 }
 
 vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors, size_t rows) {
+    VG_TRY(vg_base__given(risk || points == 0, "vg_risk_coverage: risk"));
     return vg_evaluate__rank_curve_part(risk, points, NULL, measure, errors, rows);
 }
 

@@ -144,12 +144,16 @@ static void notice_axes(vg_prediction_file *file) {
 const char *vg_prediction_file__notice(const vg_prediction_file *file) { return file->notice[0] ? file->notice : NULL; }
 
 vg_status vg_prediction_file_classes(vg_prediction_file *file, const char *const **out) {
+    VG_TRY(vg_base__given(out != NULL, "vg_prediction_file_classes: out"));
     *out = NULL;
+    VG_TRY(vg_base__given(file != NULL, "vg_prediction_file_classes: file"));
     return file->classes.count ? vg_strings__list(&file->classes, out) : VG_OK;
 }
 
 vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out) {
+    VG_TRY(vg_base__given(out != NULL, "vg_prediction_file_ids: out"));
     *out = NULL;
+    VG_TRY(vg_base__given(file != NULL, "vg_prediction_file_ids: file"));
     if (!file->ids_read && file->source->ids.count) {
         file->ids = file->source->ids;
         file->source->ids = (vg_strings){.bytes = NULL};
@@ -289,13 +293,13 @@ void vg_prediction_file_close(vg_prediction_file *file) {
 
 void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits) {
     if (n)
-        *n = file->n;
+        *n = file ? file->n : 0;
     if (m)
-        *m = file->m;
+        *m = file ? file->m : 0;
     if (c)
-        *c = file->c;
+        *c = file ? file->c : 0;
     if (logits)
-        *logits = file->logits;
+        *logits = file && file->logits;
 }
 
 static vg_status prediction_file_block_alone(vg_prediction_file *file, size_t first, size_t rows,
@@ -305,6 +309,7 @@ static vg_status prediction_file_block_alone(vg_prediction_file *file, size_t fi
 }
 
 vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
+    VG_TRY(vg_base__given(file && view, "vg_prediction_file_block: file and view"));
     vg_status status;
     VG_ALONE(status, &file->busy, "the file of predictions", prediction_file_block_alone(file, first, rows, view));
     return status;
@@ -338,6 +343,7 @@ static vg_label_frame frame_of(vg_prediction_file *file, const char *path) {
 }
 
 vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns) {
+    VG_TRY(vg_base__given(file && out && columns, "vg_prediction_file_labels: file, out and columns"));
     *out = NULL, *columns = 0;
     vg_label_kind kind;
     size_t index;

@@ -78,6 +78,7 @@ void vg_text__abandon(vg_text *text) {
 }
 
 vg_status vg_text_save(const char *path, const char *text, size_t length) {
+    VG_TRY(vg_base__given(path && (text || length == 0), "vg_text_save: path and text"));
     vg_text *file;
     VG_TRY(vg_text__open(&file, path));
     vg_status status = vg_text__write(file, text, length);

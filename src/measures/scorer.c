@@ -111,6 +111,7 @@ static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
 }
 
 vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_scorer_new: out"));
     vg_scorer *s;
     *out = NULL;
     vg_score_options taken;
@@ -445,13 +446,16 @@ static vg_status feed_somewhere(vg_scorer *s, const vg_scores *out, const vg_pre
 
 vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block,
                          const vg_scorer_feed_options *options) {
+    VG_TRY(vg_base__given(s != NULL, "vg_scorer_feed: scorer"));
     VG_TRY(enter(s));
     vg_status status = feed_somewhere(s, out, block, options);
     leave(s);
     return status;
 }
 
-const char *vg_scorer_device(const vg_scorer *s) { return s->device ? vg_device_scorer__device(s->device) : "cpu"; }
+const char *vg_scorer_device(const vg_scorer *s) {
+    return !s ? NULL : s->device ? vg_device_scorer__device(s->device) : "cpu";
+}
 
 static vg_status need_sums(const vg_scorer *s) {
     if (s->device)
@@ -460,6 +464,7 @@ static vg_status need_sums(const vg_scorer *s) {
 }
 
 vg_status vg_scorer_save(const vg_scorer *s, vg_scorer_state *out) {
+    VG_TRY(vg_base__given(s && out, "vg_scorer_save: scorer and out"));
     VG_TRY(need_sums(s));
     VG_TRY(enter(s));
     *out = (vg_scorer_state){.struct_size = sizeof *out,
@@ -478,6 +483,7 @@ vg_status vg_scorer_save(const vg_scorer *s, vg_scorer_state *out) {
 }
 
 vg_status vg_scorer_restore(vg_scorer *s, const vg_scorer_state *state) {
+    VG_TRY(vg_base__given(s && state, "vg_scorer_restore: scorer and state"));
     if (state->struct_size != sizeof *state)
         return vg_base__fail(VG_ERR_ARGUMENT, "a scorer's state has %zu bytes, expected %zu", state->struct_size,
                              sizeof *state);
@@ -514,6 +520,7 @@ static void summarise(const vg_scorer *s, vg_score_summary *summary) {
 }
 
 vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
+    VG_TRY(vg_base__given(s && summary, "vg_scorer_summary: scorer and summary"));
     vg_status status = VG_OK;
     VG_TRY(enter(s));
     if (s->device)

@@ -66,6 +66,8 @@ static size_t walk_one(const vg_tree *t, const float *x) {
 void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, const float *x, size_t n,
                      size_t features) {
     size_t at[LANES];
+    if (!leaves || !trees || !x)
+        return;
     for (size_t m = 0; m < tree_count; m++)
         for (size_t first = 0; first < n; first += LANES) {
             const vg_tree *t = &trees[m];
@@ -82,6 +84,8 @@ void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, 
 
 void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const uint32_t *leaves, size_t leaf_stride,
                      size_t n, size_t classes) {
+    if (!out || !trees || !leaves)
+        return;
     for (size_t m = 0; m < tree_count; m++, leaves += leaf_stride) {
         const double *value = trees[m].value;
         size_t stride = trees[m].value_stride;
@@ -96,6 +100,7 @@ void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const
 }
 
 vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t features) {
+    VG_TRY(vg_base__given(trees || tree_count == 0, "vg_trees_check: trees"));
     for (size_t m = 0; m < tree_count; m++) {
         const vg_tree *t = &trees[m];
         if (t->nodes == 0 || t->nodes > UINT32_MAX)

@@ -84,11 +84,13 @@ static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_pred
 }
 
 vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_predictor_open: out"));
     VG_IN_C_LOCALE;
     static const vg_predictor_options defaults = VG_PREDICTOR_OPTIONS_INIT;
     vg_predictor_options o;
     vg_predictor *p;
     *out = NULL;
+    VG_TRY(vg_base__given(checkpoint != NULL, "vg_predictor_open: checkpoint"));
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_predictor_options"));
     if (o.ensemble > VG_ENSEMBLE_MCD_LLE)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_predictor_options.ensemble is %d, expected -1 to %d", o.ensemble,
@@ -197,6 +199,7 @@ static vg_status predictor_run_alone(vg_predictor *p, float *logits, const float
 }
 
 vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
+    VG_TRY(vg_base__given(p && ((logits && images) || n == 0), "vg_predictor_run: predictor, logits and images"));
     vg_status status;
     VG_ALONE(status, &p->busy, "the predictor", predictor_run_alone(p, logits, images, n, first));
     return status;

@@ -109,6 +109,8 @@ static const key keys[] = {
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
 void vg_recipe_defaults(vg_recipe *r) {
+    if (!r)
+        return;
     memset(r, 0, sizeof *r);
     strcpy(r->name, "unnamed");
     strcpy(r->dataset, "mnist");
@@ -117,21 +119,17 @@ void vg_recipe_defaults(vg_recipe *r) {
     r->ensemble = VG_ENSEMBLE_LLE;
     r->heads = 100;
     r->dropout = 0.05;
-    r->bn_refresh = -1;
-    r->in_memory = -1;
+    r->bn_refresh = r->in_memory = -1;
     r->batch = 128;
     r->epochs = 100;
     r->rate = 1e-5;
-    r->beta1 = 0.9;
-    r->beta2 = 0.999;
+    r->beta1 = 0.9, r->beta2 = 0.999;
     r->epsilon = 1e-8;
-    r->seed = 1;
-    r->split_seed = 1;
+    r->seed = r->split_seed = 1;
     r->limit_seed = VG_LIMIT_SEED_AS_SEED;
     r->checkpoint_every = 1;
     r->monitor_passes = 4;
-    r->collapse_fraction = 0.05;
-    r->collapse_epochs = 3;
+    r->collapse_fraction = 0.05, r->collapse_epochs = 3;
     r->k_count = 3;
     for (int i = 0; i < 3; i++)
         r->k[i] = i + 1;
@@ -408,7 +406,9 @@ static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *nam
     vg_status status = VG_OK;
     for (bool done = false; !done && status == VG_OK;) {
         yaml_event_t event;
-        if (!yaml_parser_parse(parser, &event))
+        if (!yaml_parser_parse(parser, &event) && parser->error == YAML_MEMORY_ERROR)
+            return vg_base__fail(VG_ERR_MEMORY, "%.200s: out of memory", name);
+        if (parser->error != YAML_NO_ERROR)
             return vg_base__fail(VG_ERR_FORMAT, "%.200s: line %zu: not YAML: %s", name, parser->problem_mark.line + 1,
                                  parser->problem ? parser->problem : "unreadable");
         done = event.type == YAML_STREAM_END_EVENT;
@@ -451,6 +451,7 @@ vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, con
 }
 
 vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
+    VG_TRY(vg_base__given(recipe && assignment, "vg_recipe_set: recipe and assignment"));
     VG_IN_C_LOCALE;
     const char *equals = strchr(assignment, '=');
     yaml_parser_t parser;
@@ -583,6 +584,7 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
 }
 
 vg_status vg_recipe_text(char **out, const vg_recipe *recipe) {
+    VG_TRY(vg_base__given(out && recipe, "vg_recipe_text: out and recipe"));
     VG_IN_C_LOCALE;
     buffer b = {NULL, 0, 16384};
     *out = NULL;

@@ -455,6 +455,7 @@ static vg_status begin(vg_training *t) {
 }
 
 vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
+    VG_TRY(vg_base__given(result && options, "vg_train: result and options"));
     VG_IN_C_LOCALE;
     static const vg_train_options defaults = VG_TRAIN_OPTIONS_INIT;
     vg_train_options o;

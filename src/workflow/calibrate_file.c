@@ -46,10 +46,12 @@ static vg_status calibrate(vg_calibration **out, vg_score_input *in, const vg_ca
 
 vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
                             const vg_calibrate_file_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_calibrate_file: out"));
     VG_IN_C_LOCALE;
     vg_calibrate_file_options own = VG_CALIBRATE_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     *out = NULL;
+    VG_TRY(vg_base__given(path != NULL, "vg_calibrate_file: path"));
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_calibrate_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     vg_calibrate_options fit = VG_CALIBRATE_OPTIONS_INIT;

@@ -173,14 +173,18 @@ static vg_status fill(compare_owner *owner, const char *const *paths, size_t cou
 
 vg_status vg_compare(vg_compare_result **out, const char *const *paths, size_t count, const vg_input_options *input,
                      const vg_compare_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_compare: out"));
     VG_IN_C_LOCALE;
     vg_compare_options own = VG_COMPARE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     *out = NULL;
+    VG_TRY(vg_base__given(paths != NULL, "vg_compare: paths"));
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_compare_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     if (count == 0 || count > VG_COMPARE_MOST)
         return vg_base__fail(VG_ERR_ARGUMENT, "compare: %zu inputs, expected 1 .. %d", count, VG_COMPARE_MOST);
+    for (size_t i = 0; i < count; i++)
+        VG_TRY(vg_base__given(paths[i] != NULL, "vg_compare: a path"));
     if (!(own.confidence > 0 && own.confidence < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "compare: confidence %g, expected above 0 and below 1", own.confidence);
     compare_owner *owner = calloc(1, sizeof *owner);
@@ -258,6 +262,7 @@ static json_t *row_json(const vg_compare_result *result, size_t i) {
 }
 
 vg_status vg_compare_result_json(char **text, const vg_compare_result *result) {
+    VG_TRY(vg_base__given(text && result, "vg_compare_result_json: out and result"));
     VG_IN_C_LOCALE;
     json_t *out = vg_json__document("compare"), *rows = json_array();
     vg_json__put_count(out, "bootstrap", result->resamples);

@@ -152,6 +152,7 @@ static vg_status write_page(vg_text *file, const vg_compare_result *result) {
 }
 
 vg_status vg_compare_result_save(const vg_compare_result *result, const char *path) {
+    VG_TRY(vg_base__given(result && path, "vg_compare_result_save: result and path"));
     VG_IN_C_LOCALE;
     static const struct {
         const char *ending;

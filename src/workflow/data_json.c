@@ -95,6 +95,7 @@ static void put_file(void *document, const vg_data_file *file, const char *part,
 }
 
 vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics) {
+    VG_TRY(vg_base__given(out != NULL, "vg_data_json: out"));
     VG_IN_C_LOCALE;
     static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
     vg_dataset_options o;

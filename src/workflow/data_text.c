@@ -62,13 +62,13 @@ static void write_contents(void *context, const char *title, const vg_dataset_in
 }
 
 vg_status vg_data_text(char **out, const char *name, const vg_dataset_options *options, int statistics) {
+    VG_TRY(vg_base__given(out != NULL, "vg_data_text: out"));
     VG_IN_C_LOCALE;
     static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
     vg_dataset_options o;
     size_t length;
     *out = NULL;
-    if (!name)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_text: name must not be NULL");
+    VG_TRY(vg_base__given(name != NULL, "vg_data_text: name"));
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_dataset_options"));
     FILE *stream = open_memstream(out, &length);
     if (!stream)

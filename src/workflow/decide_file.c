@@ -174,6 +174,7 @@ static vg_status make_line(vg_policy *policy, const char *path, const vg_decide_
 
 vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path, const vg_input_options *input,
                          const vg_decide_options *options) {
+    VG_TRY(vg_base__given(out && policy && path, "vg_decide_file: out, policy and path"));
     VG_IN_C_LOCALE;
     vg_decide_request request;
     vg_site_images *images = &vg_policy__data(policy)->images;

@@ -109,6 +109,7 @@ void vg_decide__read_promise(vg_selection *s, const json_t *from) {
 }
 
 vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy, const char *path) {
+    VG_TRY(vg_base__given(out && result && policy && path, "vg_decide_result_json: out, result, policy and path"));
     VG_IN_C_LOCALE;
     json_t *root = vg_json__document("decide");
     vg_json__put_text(root, "file", path);

@@ -219,6 +219,7 @@ void vg_policy__show(vg_policy_data *policy) {
 }
 
 vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_policy_new: out"));
     VG_IN_C_LOCALE;
     vg_policy_options own = VG_POLICY_OPTIONS_INIT;
     vg_policy_data *policy;

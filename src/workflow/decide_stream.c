@@ -296,6 +296,8 @@ static vg_status decision_stream_line_alone(vg_decision_stream *stream, const ch
 
 vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length, const char **answer,
                                   size_t *answer_length) {
+    VG_TRY(vg_base__given(stream && line && answer && answer_length,
+                          "vg_decision_stream_line: stream, line, answer and answer_length"));
     VG_IN_C_LOCALE;
     vg_status status;
     VG_ALONE(status, &stream->busy, "the stream of decisions",
@@ -351,11 +353,13 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
 
 vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
                                  const vg_decide_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_decision_stream_new: out"));
     VG_IN_C_LOCALE;
     vg_decide_request request;
     vg_decision_stream *s;
     *out = NULL;
     VG_TRY(vg_decide__request(&request, input, options));
+    VG_TRY(vg_base__given(policy || request.own.sets, "vg_decision_stream_new: policy, without sets,"));
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "the stream"));
     vg_status status =
         request.own.sets ? vg_set_line__open(&s->sets, request.own.sets) : open_stream(s, policy, &request);

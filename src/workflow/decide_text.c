@@ -102,10 +102,12 @@ static void write_lines(const text_lines *t, const char *path) {
 }
 
 vg_status vg_decide_result_text(char **out, const vg_decide_result *result, const vg_policy *policy, const char *path) {
+    VG_TRY(vg_base__given(out != NULL, "vg_decide_result_text: out"));
     VG_IN_C_LOCALE;
     vg_decide_result own = VG_DECIDE_RESULT_INIT;
     size_t length;
     *out = NULL;
+    VG_TRY(vg_base__given(result && policy && path, "vg_decide_result_text: result, policy and path"));
     memcpy(&own, result, result->struct_size < sizeof own ? result->struct_size : sizeof own);
     text_lines t = {open_memstream(out, &length), policy, &own};
     if (!t.out)

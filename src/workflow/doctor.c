@@ -145,6 +145,7 @@ static vg_status data_sets(examination *e) {
 }
 
 vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
+    VG_TRY(vg_base__given(out && count, "vg_doctor: out and count"));
     VG_IN_C_LOCALE;
     examination e = {NULL, 0};
     char version[192];
@@ -176,6 +177,7 @@ vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
 void vg_doctor_free(vg_doctor_line *lines) { vg_base__release(lines); }
 
 vg_status vg_doctor_json(char **out, const vg_doctor_line *lines, size_t count) {
+    VG_TRY(vg_base__given(out && (lines || count == 0), "vg_doctor_json: out and lines"));
     VG_IN_C_LOCALE;
     json_t *document = vg_json__document("doctor"), *array = json_array();
     vg_json__put_text(document, "version", vg_version());

@@ -151,11 +151,13 @@ vg_status vg_evaluation__of_input(vg_evaluation_result **out, vg_score_input *in
 
 vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                            const vg_evaluate_file_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_evaluate_file: out"));
     VG_IN_C_LOCALE;
     vg_evaluate_file_options own = VG_EVALUATE_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     vg_score_input in;
     *out = NULL;
+    VG_TRY(vg_base__given(path != NULL, "vg_evaluate_file: path"));
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_evaluate_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     VG_TRY(vg_score_input__open_maps(&in, path, &reading, reading.labels, &own.job));

@@ -280,6 +280,7 @@ json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
 }
 
 vg_status vg_evaluation_result_json(char **text, const vg_evaluation_result *result) {
+    VG_TRY(vg_base__given(text && result, "vg_evaluation_result_json: out and result"));
     VG_IN_C_LOCALE;
     return vg_json__text(text, vg_evaluation_result__json(result));
 }

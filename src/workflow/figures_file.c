@@ -128,6 +128,9 @@ vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results,
                                      const char *path) {
     VG_IN_C_LOCALE;
     figures_file file = {.list = list || count > 1};
+    VG_TRY(vg_base__given(path && (results || count == 0), "vg_evaluation_results_save: results and path"));
+    for (size_t i = 0; i < count; i++)
+        VG_TRY(vg_base__given(results[i] != NULL, "vg_evaluation_results_save: a result"));
     VG_TRY(vg_target_check(path, VG_PRODUCT_FIGURES, NULL, 0, 1));
     VG_TRY(vg_text__open(&file.text, path));
     bool csv = vg_names__ends_with(path, ".csv");
@@ -139,6 +142,7 @@ vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results,
 }
 
 vg_status vg_ood_result_save(const vg_ood_result *result, const char *path) {
+    VG_TRY(vg_base__given(result && path, "vg_ood_result_save: result and path"));
     VG_IN_C_LOCALE;
     figures_file file = {.list = false};
     char *text = NULL;

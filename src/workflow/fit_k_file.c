@@ -36,11 +36,13 @@ static vg_status save(const vg_k_fit *fit, const vg_fit_k_file_options *own) {
 
 vg_status vg_fit_k_file(vg_k_fit **out, const char *path, const vg_input_options *input,
                         const vg_fit_k_file_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_fit_k_file: out"));
     VG_IN_C_LOCALE;
     vg_fit_k_file_options own = VG_FIT_K_FILE_OPTIONS_INIT;
     vg_input_options reading = VG_INPUT_OPTIONS_INIT;
     vg_score_input in;
     *out = NULL;
+    VG_TRY(vg_base__given(path != NULL, "vg_fit_k_file: path"));
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_fit_k_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     reading.scoring = NULL;

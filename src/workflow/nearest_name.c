@@ -3,5 +3,5 @@
 #include "vargate/workflow.h"
 
 const char *vg_nearest_name(const char *word, const char *const *names, size_t count) {
-    return vg_names__meant(word, names, count);
+    return word && names ? vg_names__meant(word, names, count) : NULL;
 }

@@ -151,10 +151,14 @@ static vg_status fill(ood_owner *owner, const char *id_path, const char *const *
 
 vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
                        const vg_input_options *input, const vg_ood_files_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_ood_files: out"));
     VG_IN_C_LOCALE;
     vg_ood_files_options own = VG_OOD_FILES_OPTIONS_INIT;
     ood_work work = {NULL, input, &own};
     *out = NULL;
+    VG_TRY(vg_base__given(id_path && (paths || count == 0), "vg_ood_files: id_path and paths"));
+    for (size_t i = 0; i < count; i++)
+        VG_TRY(vg_base__given(paths[i] != NULL, "vg_ood_files: a path"));
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_ood_files_options"));
     ood_owner *owner = calloc(1, sizeof *owner);
     if (owner) {
@@ -214,6 +218,7 @@ json_t *vg_ood_set__json(const vg_ood_set *set, bool intervals) {
 }
 
 vg_status vg_ood_result_json(char **text, const vg_ood_result *result) {
+    VG_TRY(vg_base__given(text && result, "vg_ood_result_json: out and result"));
     VG_IN_C_LOCALE;
     json_t *out = vg_json__document("ood"), *side = json_object(), *sets = json_object();
     vg_json__put_text(out, "positive", "ood");

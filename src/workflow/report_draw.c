@@ -95,6 +95,7 @@ static vg_status settle(const vg_page *page, const char *folder, bool complete, 
 }
 
 vg_status vg_page_draw(size_t *files, const vg_page *page, vg_gnuplot_fn gnuplot, void *context) {
+    VG_TRY(vg_base__given(files && page, "vg_page_draw: files and page"));
     VG_IN_C_LOCALE;
     char folder[FOLDER_ROOM], *script;
     struct stat st;

@@ -466,11 +466,13 @@ static vg_page *show(page_data *page) {
 
 vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                         const vg_page_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_page_write: out"));
     VG_IN_C_LOCALE;
     vg_page_options own = VG_PAGE_OPTIONS_INIT;
     vg_input_options how = VG_INPUT_OPTIONS_INIT;
     page_data *page;
     *out = NULL;
+    VG_TRY(vg_base__given(input != NULL, "vg_page_write: input"));
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_page_options"));
     VG_TRY(vg_workflow__options(&how, sizeof how, reading, "vg_input_options"));
     VG_TRY(vg_base__zalloc(&page, 1, sizeof *page, "the report"));

@@ -86,6 +86,7 @@ static vg_status fill_cell(vg_paper_cell *cell, const char *folder) {
 }
 
 vg_status vg_reproduction_read(vg_reproduction **out, const char *folder) {
+    VG_TRY(vg_base__given(out != NULL, "vg_reproduction_read: out"));
     VG_IN_C_LOCALE;
     vg_reproduction_owner *owner;
     *out = NULL;

@@ -206,6 +206,7 @@ static vg_status save(const vg_reproduction_owner *owner, const char *name,
 }
 
 vg_status vg_reproduction_save(const vg_reproduction *reproduction) {
+    VG_TRY(vg_base__given(reproduction != NULL, "vg_reproduction_save: reproduction"));
     VG_IN_C_LOCALE;
     const vg_reproduction_owner *owner = (const vg_reproduction_owner *)(const void *)reproduction;
     VG_TRY(save(owner, "table.md", emit_markdown));

@@ -296,9 +296,11 @@ static vg_status prepare(vg_run *run, const vg_run_recipe_options *options) {
 }
 
 vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_run_recipe: out"));
     VG_IN_C_LOCALE;
     vg_run *run;
     *out = NULL;
+    VG_TRY(vg_base__given(options != NULL, "vg_run_recipe: options"));
     VG_TRY(vg_base__zalloc(&run, 1, sizeof *run, "the run"));
     vg_status status = prepare(run, options);
     if (status == VG_OK)

@@ -126,6 +126,7 @@ static vg_status unknown_word(const char *word) {
 }
 
 vg_status vg_fields_parse(vg_field_set *out, const char *text) {
+    VG_TRY(vg_base__given(out && text, "vg_fields_parse: out and text"));
     *out = 0;
     for (const char *p = text;; p++) {
         char word[32];

@@ -195,6 +195,7 @@ static json_t *rule_json(const vg_score_result *r) {
 }
 
 vg_status vg_score_result_json(char **text, const vg_score_result *r) {
+    VG_TRY(vg_base__given(text && r, "vg_score_result_json: out and result"));
     VG_IN_C_LOCALE;
     json_t *out = vg_json__document("score");
     vg_json__put_text(out, "file", r->file);

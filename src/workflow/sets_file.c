@@ -290,6 +290,7 @@ static vg_status run(vg_sets_data **out, const sets_request *r, const char *path
 
 vg_status vg_sets_file(vg_sets **out, const vg_sets_options *options, const char *path, const vg_input_options *input,
                        const vg_sets_file_options *own) {
+    VG_TRY(vg_base__given(out != NULL, "vg_sets_file: out"));
     VG_IN_C_LOCALE;
     sets_request r = {VG_SETS_OPTIONS_INIT, VG_INPUT_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, NULL};
     vg_sets_data *s = NULL;

@@ -274,6 +274,7 @@ static vg_status take_map(vg_sets_data *s, const char *source) {
 
 /* --- the public object -------------------------------------------------------------------------------------------- */
 vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_sets_new: out"));
     VG_IN_C_LOCALE;
     static const vg_sets_options defaults = VG_SETS_OPTIONS_INIT;
     vg_sets_options o;

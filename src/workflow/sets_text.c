@@ -177,6 +177,7 @@ static json_t *thresholds_document(const vg_sets_data *s) {
 }
 
 vg_status vg_sets_text(char **out, vg_sets *sets, vg_sets_document document) {
+    VG_TRY(vg_base__given(out && sets, "vg_sets_text: out and sets"));
     VG_IN_C_LOCALE;
     vg_sets_data *s = vg_sets__data(sets);
     VG_TRY(vg_sets__settle(s));

@@ -227,9 +227,11 @@ static vg_status compare(vg_compare_result **out, sweep *s) {
 }
 
 vg_status vg_sweep(vg_compare_result **out, const vg_sweep_options *options) {
+    VG_TRY(vg_base__given(out != NULL, "vg_sweep: out"));
     VG_IN_C_LOCALE;
     sweep *s;
     *out = NULL;
+    VG_TRY(vg_base__given(options != NULL, "vg_sweep: options"));
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a sweep"));
     s->options = (vg_sweep_options)VG_SWEEP_OPTIONS_INIT;
     pthread_mutex_init(&s->lock, NULL);

@@ -81,7 +81,7 @@ static void options_of_fit_k(void **state) {
     assert_fails(fit_k(&p, o), VG_ERR_ARGUMENT, "the input holds probabilities");
     o = usual, o.temperature = two, o.temperature_count = 2;
     assert_fails(fit_k(&p, o), VG_ERR_ARGUMENT, "2 temperatures for 3 members, expected 1 or 3");
-    assert_fails(vg_fit_k(&f, NULL, p.y, NULL), VG_ERR_ARGUMENT, "predictions must not be NULL");
+    assert_fails(vg_fit_k(&f, NULL, p.y, NULL), VG_ERR_ARGUMENT, "predictions and labels must not be NULL");
     vg_predictions view = view_f64(&p);
     assert_fails(vg_fit_k(&f, &view, NULL, NULL), VG_ERR_ARGUMENT, "and labels");
     p.y[4] = 3;

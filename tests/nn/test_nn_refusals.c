@@ -378,6 +378,10 @@ static void members(void **state) {
     assert_int_equal(info.members, 4);
     REFUSED(vg_predictor_describe(NULL, p), VG_ERR_ARGUMENT, "must not be NULL");
     REFUSED(vg_predictor_describe(&info, NULL), VG_ERR_ARGUMENT, "must not be NULL");
+    float number = 0;
+    REFUSED(vg_predictor_run(p, NULL, &number, 1, 0), VG_ERR_ARGUMENT, "must not be NULL");
+    REFUSED(vg_predictor_run(p, &number, NULL, 1, 0), VG_ERR_ARGUMENT, "must not be NULL");
+    OK(vg_predictor_run(p, NULL, NULL, 0, 0));
     static const char *const names[] = {"one", "two", "three"};
     REFUSED(vg_predictor__order_classes(p, names, 2), VG_ERR_DATA, "2 class names for a network of 3 classes");
     OK(vg_predictor__order_classes(p, names, 3)); /* its own order */
