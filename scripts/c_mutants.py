@@ -1,7 +1,9 @@
 """Small changes of C sources, for mutation testing (scripts/mutate.py).
 
 The source is read as a stream of tokens; comments, strings and preprocessor lines are left alone, and so are tables of
-numbers. A change replaces one range of characters and keeps the number of lines. Operators:
+numbers. Nothing is changed in a statement that names a prefetch (or vg_base__populate(), which asks for pages ahead),
+nor in a function that is named so: no result depends on them. A change replaces one range of characters and keeps the
+number of lines. Operators:
 
     arithmetic  + with -, * with /, % with *, shifts, & with |, and the same of the assignments; ++ with --
     comparison  < with <= or >=, == with !=, and so on
@@ -89,6 +91,25 @@ def in_function(stream):
     return inside
 
 
+def fetches_ahead(token):
+    return token.kind == "word" and any(name in token.text for name in ("prefetch", "PREFETCH", "__populate"))
+
+
+def without_fetches(stream, inside):
+    """The same without statements that fetch data ahead, and without the bodies of functions that are named so."""
+    for i in [i for i, token in enumerate(stream) if fetches_ahead(token)]:
+        start, end = i, i
+        while start > 0 and stream[start - 1].text not in (";", "{", "}"):
+            start -= 1
+        while end < len(stream) - 1 and stream[end].text not in (";", "{"):
+            end += 1
+        if stream[end].text == "{" and not inside[i]:  # the name of a function
+            end = closing(stream, end) or end
+        for j in range(start, end):
+            inside[j] = False
+    return inside
+
+
 def in_table(stream, i):
     """Whether the number is one of a list of numbers, as in a table of coefficients."""
     near = [t for t in stream[max(0, i - 6) : i + 7] if t.text not in (",", "-", "{", "}")]
@@ -101,7 +122,7 @@ class Finder:
     def __init__(self, source):
         self.source = source
         self.stream = tokens(source)
-        self.inside = in_function(self.stream)
+        self.inside = without_fetches(self.stream, in_function(self.stream))
         self.changes = []
 
     def add(self, operator, start, end, text):

@@ -8,19 +8,23 @@ Changes that do not compile, or that leave the object code as it is, are replace
 alone and linked in front of a library that is built once (the libraries of third_party, no oneDNN, no CUDA); then the
 tests run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of
 a header that several files include, the first one alone is tried with the quick tests before the others are compiled.
+What passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in
+each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
-or survived, by which test ("late": it ran too long), seconds. A second run with the same OUT goes on from there. --list
+or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same OUT goes on from there. --list
 prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends the run after that time.
 --cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
 (90) per cent were killed."""
 
 import argparse
 import concurrent.futures
+import dataclasses
 import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shlex
 import shutil
@@ -36,8 +40,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODULES = ("measures", "evaluate")
 CLI = ("20-score.sh", "22-columns.sh", "23-kinds.sh", "28-axes.sh", "28-class-k.sh", "45-fit-k.sh", "50-evaluate.sh",
        "60-decide.sh", "65-sets.sh")  # fmt: skip
-WORKFLOW = ("test_workflow_decide", "test_workflow_score", "test_workflow_search", "test_workflow_sites")
-QUICK = 3  # seconds
+WORKFLOW = ("test_workflow_decide", "test_workflow_nulls", "test_workflow_score", "test_workflow_search",
+            "test_workflow_sites")  # fmt: skip
+QUICK, SLOW = 3, 8  # seconds
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+TIERS = ("portable", "avx2", "avx512")
+FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests whose names end in _faults
 COLUMNS = ("number", "file", "line", "operator", "before", "after", "result", "by", "seconds")
 
 
@@ -80,6 +88,21 @@ class Plan:
         return self.drawn[number]
 
 
+@dataclasses.dataclass
+class Way:
+    """A way to run the tests: as they are, in a lower vector tier, or with a sanitizer."""
+
+    name: str = ""
+    variables: dict = dataclasses.field(default_factory=dict)
+    linked: tuple = ()  # options of the linker
+    tests: dict = dataclasses.field(default_factory=dict)  # name -> seconds on the sources as they are
+    memory: int = 16 << 30
+
+    def reports(self, output):
+        """Whether what a failed test wrote is what this way looks for."""
+        return self.name != "sanitizer" or any(word in output for word in (b"Sanitizer", b"runtime error"))
+
+
 class Bench:
     """The library as it is, its compile commands, and the tests with the time each takes."""
 
@@ -92,21 +115,21 @@ class Bench:
             if shutil.which(f"ld.{name}"):
                 self.linker = [f"-fuse-ld={name}"]
                 break
-        self.objects, self.lock = {}, threading.Lock()
-        self.tests = {}  # name -> seconds as it is
+        self.objects, self.parts, self.lock = {}, {}, threading.Lock()
+        self.plain, self.ways = Way(), []
         self.kills = {}  # (file, test) -> number
 
     def left(self):
         return self.end - time.monotonic() if self.end else float("inf")
 
-    def run(self, command, limit, output=subprocess.DEVNULL, **options):
+    def run(self, command, limit, output=subprocess.DEVNULL, memory=Way.memory, **options):
         """The exit status; None when it ran longer than the limit. Ends the whole process group."""
         limit = min(limit, self.left())
         if limit <= 0:
             raise OutOfTimeError
         with subprocess.Popen(
             command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=limit_memory, cwd=ROOT, **options,
+            preexec_fn=lambda: limit_memory(memory), cwd=ROOT, **options,
         ) as process:  # fmt: skip
             try:
                 return process.wait(limit)
@@ -134,66 +157,97 @@ class Bench:
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
             list(pool.map(self.compile_test, [n for n in names if "cuda" not in n]))
-            list(pool.map(self.time_test, [*self.objects, *(f"cli/{name}" for name in CLI)]))
-        if not self.tests:
-            raise SystemExit("mutate: no test passes on the sources as they are")
+            list(pool.map(self.compile_part, FAULT_PARTS))
+            list(pool.map(lambda t: self.time_test(t, self.plain), [*self.objects, *(f"cli/{name}" for name in CLI)]))
+            if not self.plain.tests:
+                raise SystemExit("mutate: no test passes on the sources as they are")
+            self.ways = [*self.lower_tiers(), *self.sanitizer()]
+            quick = [t for t, seconds in self.plain.tests.items() if seconds <= SLOW and not t.startswith("cli/")]
+            list(pool.map(lambda each: self.time_test(*each), [(t, way) for way in self.ways for t in quick]))
+
+    def lower_tiers(self):
+        """The vector tiers below the one that this machine takes by itself."""
+        words = subprocess.run([self.build / "vargate", "--version"], capture_output=True, text=True, check=True).stdout
+        best = next((i for i, tier in enumerate(TIERS) if f"({tier})" in words), 0)
+        return [Way(tier, {"VARGATE_CPU": tier}) for tier in TIERS[:best]]
+
+    def sanitizer(self):
+        """AddressSanitizer, with its search for leaks where this machine lets a process be traced; [] without it."""
+        source, program = self.out / "probe.c", self.out / "probe"
+        source.write_text("int main(void) { return 0; }\n")
+        if self.run(["cc", *SANITIZE, source, "-o", program], 60, memory=None) != 0:
+            return []
+        leaks = self.run([program], 60, memory=None, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}) == 0
+        options = f"allocator_may_return_null=1:detect_leaks={int(leaks)}"
+        return [Way("sanitizer", {"ASAN_OPTIONS": options}, tuple(SANITIZE), memory=None)]
 
     def compile_test(self, name):
-        source = next((ROOT / "tests").glob(f"*/{name}.c"))
-        target = self.out / "tests" / f"{name}.o"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folders = {"include", "src", "third_party/jansson", "third_party/zlib"}
-        folders |= {p.parent.relative_to(ROOT).as_posix() for p in (ROOT / "tests").glob("*/*.h")}
-        words = ["cc", "-std=c17", "-O2", "-w", "-D_POSIX_C_SOURCE=200809L", "-D_FILE_OFFSET_BITS=64"]
-        words += [f"-I{ROOT / folder}" for folder in sorted(folders)] + ([f"-I{self.cmocka}"] if self.cmocka else [])
-        if self.run([*words, "-c", source, "-o", target], 300) == 0:
-            self.objects[name] = str(target)
+        target = self.compile_object(next((ROOT / "tests").glob(f"*/{name}.c")))
+        if target:
+            self.objects[name] = target
         else:
             print(f"mutate: {name} does not compile here and is left out")
 
-    def link(self, test, changed, target):
+    def compile_part(self, name):
+        self.parts[name] = self.compile_object(ROOT / "tests" / "faults" / f"{name}.c", "-DFAULT_WRAP")
+
+    def compile_object(self, source, *options):
+        """The object of a source of the tests, None where it does not compile."""
+        target = self.out / "tests" / f"{source.stem}.o"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folders = {"include", "src", "third_party/jansson", "third_party/zlib"}
+        folders |= {p.parent.relative_to(ROOT).as_posix() for p in (ROOT / "tests").glob("*/*.h")}
+        words = ["cc", "-std=c17", "-O2", "-w", "-D_POSIX_C_SOURCE=200809L", "-D_FILE_OFFSET_BITS=64", *options]
+        words += [f"-I{ROOT / folder}" for folder in sorted(folders)] + ([f"-I{self.cmocka}"] if self.cmocka else [])
+        return str(target) if self.run([*words, "-c", source, "-o", target], 300) == 0 else None
+
+    def link(self, test, changed, target, way):
         """Links the test, or the program for a test of the command line, with the changed objects in front."""
         own = self.program if test.startswith("cli/") else [self.objects[test]]
-        words = ["cc", *self.linker, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread", "-lm"]
+        if test.endswith("_faults"):
+            own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls(), "-ldl"]
+        words = ["cc", *self.linker, *way.linked, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread"]
         if not test.startswith("cli/"):
             folder = str(self.cmocka) if self.cmocka else None
             words += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lcmocka"] if folder else ["-lcmocka"]
-        return self.run([*words, "-o", target], 120) == 0
+        return self.run([*words, "-lm", "-o", target], 120, memory=None) == 0
 
-    def fault(self, test, changed, folder, limit, output=subprocess.DEVNULL):
+    def fault(self, test, changed, folder, limit, way):
         """What is wrong with the test: "" where it passes, "failed", or "late" where it ran past the limit."""
-        target = folder / test.replace("/", "-")
+        target, said = folder / f"{test.replace('/', '-')}{way.name}", folder / "output"
         try:
-            if not self.link(test, changed, target):
+            if not self.link(test, changed, target, way):
                 return "failed"
             command = [target]
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
             variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
-            status = self.run(command, limit, output, env={**os.environ, **variables})
-            return "late" if status is None else "failed" if status else ""
+            with open(said, "wb") as output:
+                variables = {**os.environ, **variables, **way.variables}
+                status = self.run(command, limit, output, way.memory, env=variables)
+            wrong = "late" if status is None else "failed" if status else ""
+            return wrong if way.reports(said.read_bytes()) else ""
         finally:
             target.unlink(missing_ok=True)
 
-    def time_test(self, test):
-        folder = self.out / "as-is" / test.replace("/", "-")
+    def time_test(self, test, way):
+        folder = self.out / "as-is" / f"{test.replace('/', '-')}{way.name}"
         folder.mkdir(parents=True, exist_ok=True)
         begin = time.monotonic()
-        with open(folder / "output", "wb") as output:
-            fault = self.fault(test, [], folder, 200, output)
+        fault = self.fault(test, [], folder, 200, way)
         if not fault:
-            self.tests[test] = time.monotonic() - begin
+            way.tests[test] = time.monotonic() - begin
             return
-        said = (folder / "output").read_text(errors="replace").splitlines()
-        print(f"mutate: {test} {fault} on the sources as they are and is left out:")
+        said = (folder / "output").read_text(errors="replace").splitlines() if (folder / "output").exists() else []
+        print(f"mutate: {test} {way.name} {fault} on the sources as they are and is left out:")
         print("\n".join(line for line in said if "OK ]" not in line and "RUN  " not in line)[-2000:], flush=True)
 
-    def order(self, name):
+    def order(self, name, way):
         """The tests, those first that found changes of this file, then those of its module, quick ones before slow."""
-        module = name.split("/")[1]
+        module, usual = name.split("/")[1], way.tests
         return sorted(
-            (t for t in self.tests if concerns(t, module)),
-            key=lambda t: (-self.kills.get((name, t), 0) / (1 + self.tests[t]), module not in t, self.tests[t]),
+            (t for t in usual if concerns(t, module)),
+            key=lambda t: (-self.kills.get((name, t), 0) / (1 + usual[t]), module not in t, usual[t]),
         )
 
     def users(self, name):
@@ -218,9 +272,9 @@ class Worker:
         for name in ("src", "include", "third_party"):
             shutil.copytree(ROOT / name, self.folder / name)
 
-    def compile(self, source, target):
+    def compile(self, source, target, *options):
         words = [w.replace("@COPY@", str(self.folder)) for w in self.bench.commands[source]]
-        return self.bench.run([*words, "-c", self.folder / source, "-o", target], 300) == 0
+        return self.bench.run([*words, *options, "-c", self.folder / source, "-o", target], 300) == 0
 
     def as_it_was(self, source):
         """The object code of a source without a change, compiled once."""
@@ -256,26 +310,41 @@ class Worker:
 
     def outcome(self, name):
         """What becomes of the change that was just made, and which test noticed it."""
-        users, changed = self.bench.users(name), []
+        users, changed = self.bench.users(name), {}
         for source in users:
             target = self.object_of(source)
             if target is None:
                 return "invalid", "-"
             if target:
-                changed.append(target)
-                by = self.killer(name, changed, QUICK) if len(changed) == 1 and len(users) > 1 else None
+                changed[source] = target
+                some = len(changed) == 1 and len(users) > 1
+                by = self.killer(name, changed.values(), self.bench.plain, QUICK) if some else None
                 if by:
                     return "killed", by
         if not changed:
             return "same", "-"
-        by = self.killer(name, changed, float("inf"))
+        by = self.killer(name, changed.values(), self.bench.plain) or self.killer_of_ways(name, changed)
         return ("killed", by) if by else ("survived", "-")
 
-    def killer(self, name, changed, longest):
+    def killer_of_ways(self, name, changed):
+        """The same in the lower tiers and with the sanitizers, for which the sources are compiled again."""
+        for way in self.bench.ways:
+            objects = list(changed.values())
+            if way.linked:
+                objects = [f"{target}.{way.name}.o" for target in objects]
+                for source, target in zip(changed, objects, strict=True):
+                    if not self.compile(source, target, *way.linked, "-O1"):
+                        return None
+            by = self.killer(name, objects, way)
+            if by:
+                return f"{by} ({way.name})"
+        return None
+
+    def killer(self, name, changed, way, longest=float("inf")):
         """The first test that fails, of those that take no longer than `longest`; None when all pass."""
-        for test in self.bench.order(name):
-            usual = self.bench.tests[test]
-            fault = self.bench.fault(test, changed, self.folder, 5 * usual + 5) if usual <= longest else ""
+        for test in self.bench.order(name, way):
+            usual = way.tests[test]
+            fault = self.bench.fault(test, changed, self.folder, 5 * usual + 5, way) if usual <= longest else ""
             if fault:
                 with self.bench.lock:
                     self.bench.kills[name, test] = self.bench.kills.get((name, test), 0) + 1
@@ -288,11 +357,19 @@ def concerns(test, module):
     at measures."""
     if module == "evaluate":
         return not test.startswith(("test_measures", "test_device"))
-    return not test.startswith("test_evaluate") or test in ("test_evaluate_columns", "test_evaluate_rows")
+    return not test.startswith("test_evaluate") or test in (
+        "test_evaluate_columns", "test_evaluate_faults", "test_evaluate_rows")  # fmt: skip
 
 
-def limit_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+def wrapped_calls():
+    """The linker's options for tests whose calls fail, as tests/CMakeLists.txt has them."""
+    words = re.search(r"set[(]wrapped ([^)]*)[)]", (ROOT / "tests" / "CMakeLists.txt").read_text())
+    return [f"-Wl,--wrap={word}" for word in words.group(1).split()]
+
+
+def limit_memory(most):
+    if most:
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -396,8 +473,12 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     bench, table = Bench(options), Table(options.out)
     bench.prepare()
-    spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in sorted(bench.tests.items(), key=lambda t: t[1]))
+    spent = ", ".join(
+        f"{name} {seconds:.1f}" for name, seconds in sorted(bench.plain.tests.items(), key=lambda t: t[1])
+    )
     print(f"mutate: seconds per test: {spent}", flush=True)
+    for way in bench.ways:
+        print(f"mutate: {way.name}: {len(way.tests)} tests, {sum(way.tests.values()):.0f} s", flush=True)
     search(bench, plan, table, options)
     rows = table.counted(options.mutants)
     killed = sum(row[6] == "killed" for row in rows)

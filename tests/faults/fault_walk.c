@@ -5,6 +5,8 @@
  *     -k KINDS     "alloc open write+": kinds of faults; with "+" every call from the n-th on fails
  *     -n WHICH     all: every n; sites: one n for every stack that allocates, and every n of the other kinds; a number:
  *                  so many, spread over the calls and chosen by the seed
+ *     -m I/P       the I-th of P processes that share them: of those n every P-th, beginning with the I-th
+ *     -v           prints how far it is after every 100 faults
  *     -r SEED      default 1
  *     -i FOLDER    below out/, not compared: what may be there or not
  *     -f FILE      standard input
@@ -49,7 +51,8 @@ typedef struct tree {
 } tree;
 
 static const char *preload, *kind_list = "alloc", *which = "3", *ignored, *input = "/dev/null", *label, *seeded;
-static unsigned long seed = 1;
+static unsigned long seed = 1, part = 1, parts = 1;
+static bool verbose;
 static char **command;
 static tree reference;
 static text printed; /* standard output without a fault */
@@ -321,14 +324,17 @@ static size_t walk(const char *word, size_t *injected) {
     bool every = strchr(word, '+') != NULL;
     snprintf(kind, sizeof kind, "%.*s", (int)strcspn(word, "+"), word);
     unsigned long calls = calls_of(kind);
-    size_t tried = 0, wrong = 0;
+    size_t tried = 0, wrong = 0, found = 0;
     bool *chosen = must(calloc(calls + 1, sizeof *chosen));
     choose(chosen, calls, kind);
     for (unsigned long n = 1; n <= calls; n++) {
-        if (!chosen[n - 1])
+        if (!chosen[n - 1] || found++ % parts != part - 1)
             continue;
         wrong += !judge(run(kind, n, every), word, n, calls);
         tried++;
+        if (verbose && tried % 100 == 0)
+            printf("%s %s: up to call %lu of %lu, %zu faults, %zu ended wrongly so far\n", label, word, n, calls, tried,
+                   wrong);
         fflush(stdout);
     }
     free(chosen);
@@ -364,11 +370,16 @@ static int learn(void) {
 }
 
 int main(int argc, char **argv) {
-    for (int option; (option = getopt(argc, argv, "+p:k:n:r:i:f:s:a")) >= 0;) {
+    for (int option; (option = getopt(argc, argv, "+p:k:n:m:r:i:f:s:av")) >= 0;) {
         switch (option) {
         case 'p': preload = optarg; break;
         case 'k': kind_list = optarg; break;
         case 'n': which = optarg; break;
+        case 'm':
+            if (sscanf(optarg, "%lu/%lu", &part, &parts) != 2 || part < 1 || part > parts)
+                return 2;
+            break;
+        case 'v': verbose = true; break;
         case 'r': seed = strtoul(optarg, NULL, 10); break;
         case 'i': ignored = optarg; break;
         case 'a': any_output = true; break;

@@ -10,6 +10,8 @@
 #   VARGATE_LONG_TESTS=1   every n; otherwise SAMPLE (2) of them for each command and kind, other ones every day
 #   SAMPLE=sites           one n for every stack that allocates, and every n of the other kinds
 #   SEED, COMMANDS, KINDS  the choice of the sample (the day); only these
+#   SHARD=2/7              the second of seven processes that share the faults; its progress is in the file `log` of
+#                          the folder that it makes below TMPDIR
 set -u
 vargate=${1:-${VARGATE:-}}
 tests=${VARGATE_BUILD:-build/release}/tests
@@ -19,10 +21,10 @@ preload=$tests/libfault_preload.so
 [ -e "$preload" ] || [ -e "$tests/vargate-faults" ] || { echo "not with this sanitizer" && exit 77; }
 if [ -e "$preload" ]; then
     case $vargate in /*) ;; *) vargate=$(pwd)/$vargate ;; esac
-    walk="$tests/fault_walk -p $preload"
+    walk="$tests/fault_walk -p $preload ${SHARD:+-v -m $SHARD}"
 else # a sanitizer
     vargate=$tests/vargate-faults
-    walk=$tests/fault_walk
+    walk="$tests/fault_walk ${SHARD:+-v -m $SHARD}"
     export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=1:exitcode=23"
 fi
 work=$(mktemp -d) || exit 1
@@ -42,7 +44,7 @@ for command in ${COMMANDS:-$commands}; do
     $walk $(options_of "$command") -k "${KINDS:-$kinds}" -n "$(sample_of "$command" "$sample")" \
         -r "$seed" -i run/report -f "$(input_of "$command")" "$command" "$vargate" $(arguments "$command") >log ||
         failed=1
-    grep -v ': [0-9]* faults, [0-9]* ended wrongly$' log
+    grep -v -e ': [0-9]* faults, [0-9]* ended wrongly$' -e ' so far$' log
     tail -n 1 log >>all
 done
 awk '{ faults += $2; wrong += $4 } END { printf "%d faults, %d ended wrongly\n", faults, wrong }' all
