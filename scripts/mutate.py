@@ -12,8 +12,9 @@ What passes all tests goes through the other runs of check-all.sh, with the C te
 each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
-or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same OUT goes on from there. --list
-prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends the run after that time.
+or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
+OUT goes on from there. --list prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends
+the run after that time.
 --cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
 (90) per cent were killed."""
 

@@ -195,9 +195,9 @@ static void finishes_a_set_in_memory(void **state) {
     for (size_t i = 0; i < K; i++) /* without pred: a kept decision is its prediction */
         assert_true(memory->rule[i].kept_correct == file->rule[i].kept_correct && memory->rule[i].kept_correct > 0);
     vg_score_result_free(memory);
-    vg_score_result_free(file);
     options.output = in_folder("set.npz");
     assert_ok(vg_score_set_finish(NULL, &set, &options));
+    vg_score_result_free(file); /* whose summary is the set's */
     size = read_bytes(ours, sizeof ours, options.output);
     assert_non_null(memmem(ours, size, "classes.npy", 11)); /* a name in the archive's directory */
     unlink(options.output);
