@@ -46,7 +46,7 @@ WORKFLOW = ("test_workflow_decide", "test_workflow_nulls", "test_workflow_score"
 QUICK, SLOW = 3, 8  # seconds
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 TIERS = ("portable", "avx2", "avx512")
-FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests whose names end in _faults
+FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests that count allocations
 COLUMNS = ("number", "file", "line", "operator", "before", "after", "result", "by", "seconds")
 
 
@@ -205,7 +205,7 @@ class Bench:
     def link(self, test, changed, target, way):
         """Links the test, or the program for a test of the command line, with the changed objects in front."""
         own = self.program if test.startswith("cli/") else [self.objects[test]]
-        if test.endswith("_faults"):
+        if test.endswith(("_faults", "_pinned")):
             own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls(), "-ldl"]
         words = ["cc", *self.linker, *way.linked, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread"]
         if not test.startswith("cli/"):

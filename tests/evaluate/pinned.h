@@ -3,8 +3,9 @@
  * are right; these notice that one changed, at more options and shapes than anybody would check by hand.
  *
  * A number enters the checksum by the logarithm of its size and with a weight of its own, so that a change of one in
- * 10^6 of any number above 10^-6 shows and differences of rounding (tiers, compilers) do not. Where figures change on
- * purpose: build/release/tests/test_evaluate_pinned --write, into pinned_values.h */
+ * 10^6 of any number above 10^-6 shows and differences of rounding (tiers, compilers) do not. A case that does not free
+ * what it allocated fails too. Where figures change on purpose: build/release/tests/test_evaluate_pinned --write, into
+ * pinned_values.h. */
 #ifndef VG_TEST_PINNED_H
 #define VG_TEST_PINNED_H
 
@@ -83,10 +84,17 @@ typedef struct pinned_kind {
     size_t count;
 } pinned_kind;
 
+/* Blocks that are allocated: of faults/fault_preload.c, where the build links it. */
+extern long vg_fault_live(void) __attribute__((weak));
+
 static inline checksum run_case(const pinned_kind *kind, size_t i) {
     draws inputs = {1000003 * i + strlen(kind->name)};
     checksum sum = {0, {i}, 0};
+    long before = vg_fault_live ? vg_fault_live() : 0;
     kind->run(&sum, &inputs);
+    long after = vg_fault_live ? vg_fault_live() : 0;
+    if (after > before)
+        fail_msg("%s, case %zu: %ld blocks are not freed", kind->name, i, after - before);
     return sum;
 }
 static inline void compare_cases(const pinned_kind *kind) {

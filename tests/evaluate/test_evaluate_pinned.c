@@ -549,12 +549,17 @@ static void many_sets(checksum *c, draws *d) {
     vg_sets_options o = draw_sets(d);
     o.by = o.by == VG_SETS_BY_GROUP ? VG_SETS_BY_CLASS : o.by;
     o.p_values = 0;
+    bool plain = once_in(d, 2);
+    if (plain)
+        o.score = VG_SET_LAC, o.by = VG_SETS_BY_NONE, o.gate = NAN, o.randomise = -1, o.never_empty = 0;
     vg_score_options scoring = VG_SCORE_OPTIONS_INIT;
     scoring.threads = 1 + (unsigned)below(d, 3);
     o.scoring = &scoring;
+    if (o.score != VG_SET_RAPS && o.score != VG_SET_SAPS)
+        o.lambda = o.k_reg = NAN;
     vg_predictions first = vg_predictions_f32(p, half, 1, C), rest = vg_predictions_f32(p + half * C, n - half, 1, C);
     vg_set_places places = VG_SET_PLACES_INIT;
-    places.mask = mask, places.size = size, places.pred = once_in(d, 2) ? pred : NULL;
+    places.mask = mask, places.size = size, places.pred = !plain && once_in(d, 2) ? pred : NULL;
     vg_sets *sets;
     ok(vg_sets_new(&sets, &o));
     ok(vg_sets_feed(sets, NULL, &first, labels, NULL));

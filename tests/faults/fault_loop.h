@@ -90,6 +90,8 @@ static inline uint64_t *run_plainly(const fault_walk *w, unsigned long *calls, l
         if (status != VG_OK)
             fail_msg("%s without a fault: status %d, %s", w->what, (int)status, vg_error_message());
     }
+    if (*kept > 0)
+        fail_msg("%s without a fault: %ld blocks are not freed", w->what, *kept);
     uint64_t *sites = notes ? malloc((*calls + 1) * sizeof *sites) : NULL;
     for (unsigned long n = 1; sites && n <= *calls; n++)
         sites[n - 1] = vg_fault_site(n);

@@ -197,6 +197,12 @@ static void refusals(void **state) {
     refuse("NMCNW", 5, "N is there twice");
     refuse("NMC", 5, "names 3, but the array has 5 (20, 5, 19, 256, 256); what fits: NMCHW, MNCHW or NCHWM");
     refuse("NMCHW", 4, "names 5, but the array has 4 (20, 5, 19, 256); what fits: NCHW (one member) or MCHW");
+    refuse("C", 2, "what fits: NC (one member), or");
+    refuse("C", 3, "what fits: NMC or MNC, or CHW (one image, one member), or");
+    refuse("C", 4, "what fits: NCHW (one member) or MCHW (one image), or");
+    refuse("C", 5, "what fits: NMCHW, MNCHW or NCHWM, or NCHWD (one member), or");
+    refuse("C", 6, "what fits: NMCHWD, MNCHWD or NCHWDM, or");
+    refuse("NC", 1, "what fits: NC, NMC, NMCHW or NMCHWD, of 2 to 6 axes, or");
     refuse("NMHW", 4, "has no C, the classes; what fits 4 axes");
     refuse("MC", 2, "has neither N nor H, W, D; what fits 2 axes (20, 5): NC (one member)");
     refuse("", 0, "has no C");
