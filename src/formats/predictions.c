@@ -413,11 +413,12 @@ vg_status vg_prediction_file__label_maps(vg_prediction_file *file, vg_label_maps
         VG_TRY(open_labels(&out->source, &kind, &out->index, path, &roles));
         out->owned = true;
     } else {
-        VG_TRY(vg_labels__find(file->source, key ? key : file->labels_key, file->arrays.index, &kind, &out->index));
-    }
-    if (kind == VG_LABELS_NONE) {
-        out->source = NULL;
-        return VG_OK;
+        vg_status found =
+            vg_labels__find(file->source, key ? key : file->labels_key, file->arrays.index, &kind, &out->index);
+        if (found != VG_OK || kind == VG_LABELS_NONE) {
+            out->source = NULL;
+            return found;
+        }
     }
     vg_status status = kind == VG_LABELS_NUMBERS
                            ? VG_OK
