@@ -106,9 +106,8 @@ static int check_usage(const calibrate_values *own, size_t files) {
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {
-        "id",        "member",      "calibration-map", "temperature", "multilabel", "multilabel-form",
-        "k",         "class-k",     "preset",          "pairs",       "sigma",      "log-base",
-        "normalise", "renormalise", "measures",        "ignore",      NULL};
+        "id",     "member", "calibration-map", "temperature", "multilabel", "multilabel-form", "k",        "class-k",
+        "preset", "pairs",  "sigma",           "log-base",    "normalise",  "renormalise",     "measures", NULL};
     static score_options reading;
     calibrate_values own = {.fit = VG_CALIBRATE_OPTIONS_INIT, .file = VG_CALIBRATE_FILE_OPTIONS_INIT};
     option_files files;

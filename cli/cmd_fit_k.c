@@ -80,7 +80,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static const char *const without[] = {"k",      "class-k",     "measures", "multilabel", "multilabel-form",
                                           "preset", "pairs",       "sigma",    "log-base",   "normalise",
-                                          "id",     "renormalise", "ignore",   NULL};
+                                          "id",     "renormalise", NULL};
     fit_k_values own = {.fit = VG_FIT_K_OPTIONS_INIT, .file = VG_FIT_K_FILE_OPTIONS_INIT};
     option_files files;
     option_group groups[] = {OPTION_GROUP("Fit", own_entries, &own),

@@ -101,7 +101,7 @@ static int make_sets(const score_options *scoring, set_values *own, const char *
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static set_values own = {.request = {VG_SETS_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, false}};
-    static const char *const not_here[] = {"k", "measures", "ignore", NULL};
+    static const char *const not_here[] = {"k", "measures", NULL};
     option_files files;
     option_group groups[] = {OPTION_GROUP("Sets", own_entries, &own),
                              SCORE_OPTION_SUBSET("Scoring", options, not_here)};

@@ -16,7 +16,12 @@
  *
  * Multilabel: a set holds the labels whose mean is at least 1 - t, and t is the smallest that the bound of
  * vg_select_threshold allows: with `confidence`, the expected share of a sample's true labels that its set misses is at
- * most alpha. */
+ * most alpha.
+ *
+ * Images: sites of an image are rows, and not independent, so that the image is the unit of exchange (`sites` of the
+ * options). The loss of an image is the share of its sites whose set misses the label; t is the smallest score at which
+ * the losses of n calibration images sum to at most (n + 1) alpha - 1, which is the rule above where an image has one
+ * site. Over exchangeable images the expected loss is then at most alpha (conformal risk control). */
 #ifndef VARGATE_SETS_H
 #define VARGATE_SETS_H
 
@@ -79,11 +84,14 @@ typedef struct vg_sets_options {
                                file's, `scoring` says how predictions are read. NULL: calibrate */
     /* A map that blocks of vg_sets_feed go through first: a source of vg_calibration_map_load. NULL: none */
     const char *calibration_map;
+    /* Sites of an image: so many rows in sequence are one image, and a label of -1 leaves a site out of every figure:
+     * the size of its set is -1, its values are NaN. 0: each row is a sample. Not with multilabel */
+    size_t sites;
 } vg_sets_options;
 #define VG_SETS_OPTIONS_INIT                                                                                           \
     {                                                                                                                  \
         sizeof(vg_sets_options), VG_SET_LAC, VG_SETS_BY_NONE, NULL, 0, NAN, NAN, NAN, 0.2, 0, -1, 1, 0.95, 0, NULL,    \
-            NULL, NULL                                                                                                 \
+            NULL, NULL, 0                                                                                              \
     }
 
 /* Sets of low to high classes, and how often they held the label. */
@@ -94,7 +102,9 @@ typedef struct vg_set_stratum {
 } vg_set_stratum;
 
 /* Figures of the sets at one alpha. An interval of shares is Clopper-Pearson's; of the mean size, normal; of the
- * median, by order statistics. Figures that need labels are NaN without. */
+ * median, by order statistics. Figures that need labels are NaN without. Of images coverage and risk are means over
+ * images of the image's own share; their intervals, and those of mean size, single and empty sets, are normal over
+ * images. The other figures of images have none (NaN). */
 typedef struct vg_set_figures {
     double alpha;
     unsigned long long samples, labelled;
@@ -106,7 +116,8 @@ typedef struct vg_set_figures {
     vg_estimate singleton_accuracy;     /* share of the single sets that hold the label */
     double expected_low, expected_high; /* interval of the coverage of many test samples, by its beta distribution;
                                            NaN where there are several thresholds */
-    vg_estimate risk;                   /* multilabel: mean over samples of the share of true labels that are missed */
+    vg_estimate risk;                   /* multilabel: mean over samples of the share of true labels that are missed;
+                                           images: mean over images of the share of sites that are missed */
     size_t stratum_count;               /* sizes 0, 1, 2-3, 4-10, 11-100, more; those that occur */
     vg_set_stratum strata[VG_SET_STRATA];
 } vg_set_figures;
@@ -123,7 +134,8 @@ typedef struct vg_sets {
     size_t members, classes; /* 0: not known yet */
     size_t alpha_count;
     const double *alphas;
-    size_t calibrated, tuned;      /* samples behind the thresholds; samples that lambda and k_reg were tuned on */
+    size_t calibrated, tuned;      /* samples behind the thresholds; samples that lambda and k_reg were tuned on. Of
+                                      images: images, and sites of others. cell_samples has images, too */
     size_t cell_count;             /* 1, classes, or groups */
     const char *const *cell_names; /* groups; NULL: classes by number, or none */
     const size_t *cell_samples;
@@ -135,19 +147,23 @@ typedef struct vg_sets {
     /* alpha_count: raps and saps, lambda and k_reg (raps) of each alpha; NULL: none, or not calibrated yet. The fields
      * lambda and k_reg above are those of the first */
     const double *lambdas, *k_regs;
+    int by_image;                /* 1: the thresholds were calibrated on images */
+    unsigned long long images;   /* test images so far; 0: samples are no sites */
+    unsigned long long left_out; /* sites of test images that were left out */
 } vg_sets;
 
 /* Results of a block, written to the caller's arrays; those with a NULL pointer are not computed. */
 typedef struct vg_set_places {
     size_t struct_size;
     uint8_t *mask;   /* n x alphas x (C + 7) / 8: class c is bit 7 - c % 8 of byte c / 8, as numpy.packbits has it */
-    int32_t *size;   /* n x alphas */
+    int32_t *size;   /* n x alphas; -1: a site that is left out */
     int32_t *pred;   /* n: the first class; multilabel: n x C, mean above 0.5 */
     double *p_value; /* n x C: (1 + #{calibration scores >= s}) / (n + 1) of the class's own samples */
     double *value;   /* n x C: what the sets were made from: the mean, or the gated mean */
+    size_t sites;    /* of an image, where test samples are sites; 0: as the options say */
 } vg_set_places;
 #define VG_SET_PLACES_INIT                                                                                             \
-    { sizeof(vg_set_places), NULL, NULL, NULL, NULL, NULL }
+    { sizeof(vg_set_places), NULL, NULL, NULL, NULL, NULL, 0 }
 
 /* Makes the object; `*out` is owned by the caller. VG_ERR_ARGUMENT, naming the option, where options contradict each
  * other. */

@@ -117,7 +117,7 @@ def test_refusals() -> None:
         vargate.Conformal().fit(P, Y + 5)
     made = vargate.Conformal().fit(P, Y)
     made.sets(P)
-    with pytest.raises(ValueError, match="calibration has ended"):
+    with pytest.raises(ValueError, match="fit a new Conformal"):
         made.fit(P, Y)
     for bad in (None, (P,), P[0, 0, 0]):
         with pytest.raises(TypeError, match="calibration is "):

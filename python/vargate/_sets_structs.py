@@ -40,6 +40,7 @@ class SetsOptions(Structure):
         ("scoring", POINTER(ScoreOptions)),
         ("thresholds", c_char_p),
         ("calibration_map", c_char_p),
+        ("sites", c_size_t),
     ]
 
 
@@ -74,6 +75,9 @@ class Sets(Structure):
         ("class_names", POINTER(c_char_p)),
         ("lambdas", POINTER(c_double)),
         ("k_regs", POINTER(c_double)),
+        ("by_image", c_int),
+        ("images", c_ulonglong),
+        ("left_out", c_ulonglong),
     ]
 
 
@@ -87,7 +91,8 @@ class SetPlaces(Structure):
         ("pred", c_void_p),
         ("p_value", c_void_p),
         ("value", c_void_p),
+        ("sites", c_size_t),
     ]
 
 
-SIZES: dict[type[Structure], int] = {SetsOptions: 120, Sets: 200, SetPlaces: 48}
+SIZES: dict[type[Structure], int] = {SetsOptions: 128, Sets: 224, SetPlaces: 56}

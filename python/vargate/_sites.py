@@ -13,7 +13,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array, View, as_integers, as_view, named_order, whole
 
-__all__ = ["Sites", "as_sites", "flat_labels", "kept_sites", "site_axes"]
+__all__ = ["Sites", "as_sites", "fitted_sites", "flat_labels", "kept_sites", "site_axes", "site_labels"]
 
 _ITEM_SIZES = {_native.F32: 4, _native.F64: 8, _native.F16: 2, _native.BF16: 2}
 
@@ -104,18 +104,23 @@ class Sites:
             )
             done += len(held)
 
-    def packed(self) -> Array:
-        """A copy (sites, M, C), for what reads samples in any order; bfloat16 is not read so."""
+    def packed(self, keep: Array | None = None) -> Array:
+        """A copy (sites, M, C), for what reads samples in any order; bfloat16 is not read so. `keep` marks the sites
+        that it has."""
         out: Array | None = None
+        done = 0
         for first, block, _owner in self.blocks():
             size = _ITEM_SIZES[block.dtype]
             if block.dtype == _native.BF16:
                 raise TypeError("bfloat16 images are not read here: pass them as float32")
             steps = (block.stride_n, block.stride_m, block.stride_c)
             part = _as_array(block.data, (block.n, block.m, block.c), steps, np.dtype(f"f{size}"))
+            if keep is not None:
+                part = part[keep[first : first + block.n]]
             if out is None:
-                out = np.empty((self.n, self.m, self.c), part.dtype)
-            out[first : first + block.n] = part
+                out = np.empty((self.n if keep is None else int(keep.sum()), self.m, self.c), part.dtype)
+            out[done : done + len(part)] = part
+            done += len(part)
         return np.empty((0, self.m, self.c)) if out is None else out
 
     def _stacked(self, image: int) -> Iterator[tuple[int, _native.Predictions, object]]:
@@ -186,3 +191,32 @@ def kept_sites(sites: Sites | None, labels: Any, ignore: Any) -> npt.NDArray[np.
     if not marked.any():
         raise ValueError(f"every site is left out by ignore={ignore!r}: none is left to score")
     return marked
+
+
+def site_labels(sites: Sites, labels: Any, ignore: int | None) -> npt.NDArray[np.int64]:
+    """Label maps in the order of the sites as class numbers, -1 where they are `ignore`."""
+    out = as_integers(flat_labels(labels, sites), "labels")
+    keep = np.ones(len(out), np.bool_) if ignore is None else kept_sites(sites, labels, ignore)
+    wrong = np.flatnonzero(keep & ((out < 0) | (out >= sites.c)))
+    if len(wrong):
+        found = int(out[wrong[0]])
+        raise ValueError(
+            f"labels: site {int(wrong[0])} is {found}, expected 0 to {sites.c - 1}; if it marks sites to leave out, "
+            f"give ignore={found}"
+        )
+    return out if ignore is None else np.where(keep, out, -1)
+
+
+def fitted_sites(
+    p: Any, labels: Any, axes: str | None, ignore: int | None, name: str = "p"
+) -> tuple[Any, Any, str | None]:
+    """What a fit takes: predictions, labels and axes as they are, of images the sites that are not left out as samples
+    (sites, M, C)."""
+    sites = as_sites(p, axes, name)
+    if sites is None:
+        if ignore is not None:
+            kept_sites(sites, labels, ignore)  # raises
+        return p, labels, axes
+    numbers = site_labels(sites, labels, ignore)
+    keep = numbers >= 0
+    return sites.packed(None if ignore is None else keep), numbers[keep], "NMC"

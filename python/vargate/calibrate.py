@@ -16,7 +16,7 @@ from . import _native
 from ._arrays import as_labels, predictions, refuse_probabilities, whole
 from ._document import Document
 from ._options import Axes, choice, thread_count
-from ._sites import as_sites, flat_labels
+from ._sites import fitted_sites
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -126,6 +126,7 @@ def calibrate(
     t_max: float = 10.0,
     folds: int = 2,
     axes: Axes | None = None,
+    ignore: int | None = None,
     threads: int | None = None,
 ) -> Calibration:
     """Temperatures, or other maps, that make predictions as likely as possible on held-out labels.
@@ -161,8 +162,9 @@ def calibrate(
         The range both solvers look in. An end that is reached is warned of.
     folds : int
         For `held_out`: each fold at temperatures fitted to the others; 0: none.
-    axes, threads
-        As in `score`.
+    axes, ignore, threads
+        As in `score`. Sites of an image are not independent, so that `held_out` figures look better than those of
+        other images.
 
     Returns
     -------
@@ -186,8 +188,7 @@ def calibrate(
     >>> vargate.score(z, logits=True, temperature=fit).n
     2000
     """
-    if (sites := as_sites(logits, axes, "logits")) is not None:
-        logits, labels, axes = sites.packed(), flat_labels(labels, sites), "NMC"
+    logits, labels, axes = fitted_sites(logits, labels, axes, ignore, "logits")
     view, owner = predictions(logits, axes, "logits", settled=True)
     packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
     if not probabilities:

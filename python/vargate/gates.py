@@ -17,6 +17,7 @@ from ._arrays import as_labels, predictions, whole
 from ._document import Document
 from ._maps import take_map
 from ._options import Axes, Temperature, rename_map, temperatures, thread_count
+from ._sites import fitted_sites
 
 __all__ = ["GateFit", "fit_k"]
 
@@ -79,6 +80,7 @@ def fit_k(
     folds: int = 5,
     bins: int = 15,
     axes: Axes | None = None,
+    ignore: int | None = None,
     threads: int | None = None,
 ) -> GateFit:
     """The k for every class that makes the mean of the gated members as likely as possible on held-out labels.
@@ -86,11 +88,13 @@ def fit_k(
     Parameters
     ----------
     p : array_like (N, M, C)
-        Validation predictions of M members: probabilities, or logits with ``logits=True``.
+        Validation predictions of M members: probabilities, or logits with ``logits=True``. With `axes` of images
+        (``"MNCHW"``) every site is a sample, and labels are maps (N, H, W).
     labels : array_like (N,) of int
         True classes.
-    logits, temperature, calibration_map, axes, threads
-        As in `score`.
+    logits, temperature, calibration_map, axes, ignore, threads
+        As in `score`. Sites of an image are not independent, so that held-out figures look better than those of other
+        images.
     one : bool
         `k` of the result, and of the file, is the one k for all classes.
     k_min, k_max : float
@@ -124,6 +128,7 @@ def fit_k(
     how: dict[str, Any] = {"temperature": temperature, "calibration_map": calibration_map, "logits": logits}
     rename_map(how)
     mapping, was_logits = take_map(how)
+    p, labels, axes = fitted_sites(p, labels, axes, ignore)
     if mapping is not None:
         p, axes = mapping.apply(p, logits=was_logits, axes=axes, threads=threads), "NMC"
     view, owner = predictions(p, axes, settled=True)

@@ -18,6 +18,7 @@ from . import _native
 from ._arrays import Array, as_labels, predictions, real, reals, whole
 from ._maps import find_map
 from ._options import ClassGates, DecisionOptions, choice, rename_map, resolve, split_gates
+from ._sites import Sites, as_sites, kept_sites, site_labels
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,6 +46,7 @@ class ConformalOptions(DecisionOptions, total=False):
     randomise: bool | None
     seed: int
     confidence: float
+    ignore: int | None
     threads: int | None
 
 
@@ -87,9 +89,13 @@ class Conformal:
         Keep calibration scores, so that `sets` gives p-values.
     confidence : float
         Of intervals; with `multilabel`, of the promise.
+    ignore : int, optional
+        Of images (`axes`): the label of the sites that are left out of every figure, often 255.
     threads : int, optional
     **scoring
-        What the predictions are: `logits`, `temperature`, `axes`, `multilabel`, ... of `vargate.score`.
+        What the predictions are: `logits`, `temperature`, `axes`, `multilabel`, ... of `vargate.score`. With `axes` of
+        images every site has a set, and the image is the unit of exchange: over images the expected share of sites
+        whose set misses the label is at most alpha.
     """
 
     def __init__(
@@ -107,6 +113,7 @@ class Conformal:
         seed: int = 1,
         p_values: bool = False,
         confidence: float = 0.95,
+        ignore: int | None = None,
         threads: int | None = None,
         **scoring: Unpack[DecisionOptions],
     ) -> None:
@@ -125,6 +132,7 @@ class Conformal:
         options.seed = whole(seed, "seed", 0, 2**64 - 1)
         options.confidence = float(confidence)
         self._p_values, self._changes_rows = bool(p_values), bool(options.calibration_map)
+        self._ignore, self._asked, self._alphas = ignore, options, keep
         self._open(options)
 
     def _options(self, scoring: DecisionOptions, threads: int | None) -> _native.SetsOptions:
@@ -142,18 +150,20 @@ class Conformal:
         return options
 
     def _open(self, options: _native.SetsOptions) -> None:
+        self.__del__()
         self._handle = POINTER(_native.Sets)()
         _native.check(_native.lib.vg_sets_new(byref(self._handle), byref(options)))
 
     def __getstate__(self) -> dict[str, Any]:
         """Thresholds as text, which has no calibration scores for p-values."""
-        return {"thresholds": self._text(_THRESHOLDS), "logits": self._resolved.logits, "axes": self._axes}
+        reading = {"logits": self._resolved.logits, "axes": self._axes}
+        return {"thresholds": self._text(_THRESHOLDS), **reading, "ignore": self._ignore}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
             file.write(state["thresholds"])
             file.flush()
-            self._load(file.name, {"logits": state["logits"], "axes": state["axes"]}, None)
+            self._load(file.name, {"logits": state["logits"], "axes": state["axes"]}, None, state.get("ignore"))
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
@@ -162,26 +172,38 @@ class Conformal:
 
     @classmethod
     def load(
-        cls, file: str | os.PathLike[str], *, threads: int | None = None, **scoring: Unpack[DecisionOptions]
+        cls,
+        file: str | os.PathLike[str],
+        *,
+        ignore: int | None = None,
+        threads: int | None = None,
+        **scoring: Unpack[DecisionOptions],
     ) -> Conformal:
         """Thresholds that `save` or ``vargate sets --save`` wrote."""
         self = cls.__new__(cls)
-        self._load(os.fspath(file), scoring, threads)
+        self._load(os.fspath(file), scoring, threads, ignore)
         return self
 
-    def _load(self, file: str, scoring: DecisionOptions, threads: int | None) -> None:
+    def _load(self, file: str, scoring: DecisionOptions, threads: int | None, ignore: int | None) -> None:
         options = self._options(scoring, threads)
         nan = math.nan
         options.gate, options.k_reg, options.tuning, options.confidence = nan, nan, 0.2, 0.95
         setattr(options, "lambda", nan)
         options.randomise, options.seed = -1, 1
         options.thresholds = os.fsencode(file)
-        self._p_values, self._changes_rows = False, True  # as the file may say
+        self._p_values, self._changes_rows, self._ignore = False, True, ignore  # as the file may say
         self._open(options)
 
     def fit(self, p: Any, labels: Any, *, groups: Any = None) -> Conformal:
         """Takes calibration samples: predictions, labels, and with ``by="group"`` their groups. May be called for
         several blocks, before the first call of `sets`."""
+        if self._handle.contents.thresholds:
+            raise ValueError(
+                "the thresholds are computed already (by sets, thresholds, settings or save): fit a new Conformal, "
+                "with all calibration samples before that"
+            )
+        if (sites := self._sites(p)) is not None:
+            return self._fit_images(sites, labels, groups)
         view, owner = predictions(p, self._axes, settled=True)
         packed = as_labels(labels, (view.n, view.m, view.c), self._resolved.multilabel)
         names = _texts(groups, view.n, "groups")
@@ -190,33 +212,60 @@ class Conformal:
         del owner
         return self
 
+    def _sites(self, p: Any) -> Sites | None:
+        """The sites of images; None: samples."""
+        sites = as_sites(p, self._axes)
+        if sites is None and self._ignore is not None:
+            kept_sites(sites, None, self._ignore)  # raises
+        if sites is not None and self._resolved.multilabel:
+            raise ValueError("sites of images have one label each: they do not go with multilabel")
+        return sites
+
+    def _fit_images(self, sites: Sites, labels: Any, groups: Any) -> Conformal:
+        """Takes the sites of images. The first call says how many an image has, which opens the object anew."""
+        each = sites.n // max(sites.shape[0], 1)
+        if self._asked.sites not in (0, each):
+            raise ValueError(f"images of {each} sites, but those before had {self._asked.sites}")
+        if self._asked.sites == 0:
+            self._asked.sites = each
+            self._open(self._asked)
+        numbers, names = site_labels(sites, labels, self._ignore), _texts(groups, sites.n, "groups")
+        for first, block, _owner in sites.blocks():
+            at = numbers[first:].ctypes.data_as(c_void_p)
+            held = None if names is None else (c_char_p * block.n)(*names[first : first + block.n])
+            _native.check(_native.lib.vg_sets_feed(self._handle, None, byref(block), at, held))
+        return self
+
     def sets(self, p: Any, *, labels: Any = None, groups: Any = None) -> PredictionSets:
         """The sets of other samples; with labels also how often they hold them."""
-        view, owner = predictions(p, self._axes, settled=True)
-        n, c, alphas = view.n, view.c, self._handle.contents.alpha_count
-        shown = self._handle.contents
-        packed = None if labels is None else as_labels(labels, (n, view.m, c), self._resolved.multilabel)
-        names = _texts(groups, n, "groups")
+        sites, given, owner = self._sites(p), None, None
+        numbers: Array | None = None
+        if sites is not None:
+            n, c, shape = sites.n, sites.c, sites.shape
+            numbers = None if labels is None else site_labels(sites, labels, self._ignore)
+        else:
+            view, owner = predictions(p, self._axes, settled=True)
+            n, c, shape = view.n, view.c, None
+            numbers = None if labels is None else as_labels(labels, (n, view.m, c), self._resolved.multilabel)
+            # The mean over one member is that member: no copy is made before `value` is read.
+            given = self._given(p, view)
+        names, alphas = _texts(groups, n, "groups"), self._handle.contents.alpha_count
         mask = np.empty((n, alphas, (c + 7) // 8), np.uint8)
         size = np.empty((n, alphas), np.int32)
-        # The mean over one member is that member: no copy is made before `value` is read.
-        given = self._given(p, view)
         value: Array = np.empty((n, c)) if given is None else given
         p_value = np.empty((n, c)) if self._p_values else None
-        places = _native.SetPlaces(
-            _native.size(_native.SetPlaces),
-            mask.ctypes.data,
-            size.ctypes.data,
-            None,
-            None if p_value is None else p_value.ctypes.data,
-            value.ctypes.data if given is None else None,
-        )
-        address = None if packed is None else packed.ctypes.data_as(c_void_p)
+        places = _native.SetPlaces(_native.size(_native.SetPlaces))
         _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), None, None, None))  # samples restart at 0
-        _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), byref(view), address, names))
-        del owner
-        alpha = np.array(shown.alphas[:alphas])
-        return PredictionSets(alpha, mask, size, value, p_value, self._text(_FIGURES), self._text(_TABLE))
+        for first, block, _owner in [(0, view, owner)] if sites is None else sites.blocks():
+            places.mask, places.size = mask[first:].ctypes.data, size[first:].ctypes.data
+            places.value = value[first:].ctypes.data if given is None else None
+            places.p_value = None if p_value is None else p_value[first:].ctypes.data
+            places.sites = 0 if shape is None else n // max(shape[0], 1)
+            at = None if numbers is None else numbers[first:].ctypes.data_as(c_void_p)
+            held = names if sites is None or names is None else (c_char_p * block.n)(*names[first : first + block.n])
+            _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), byref(block), at, held))
+        alpha = np.array(self._handle.contents.alphas[:alphas])
+        return PredictionSets(alpha, mask, size, value, p_value, self._text(_FIGURES), self._text(_TABLE), shape)
 
     def _given(self, p: Any, view: _native.Predictions) -> Array | None:
         """The predictions (N, C), where the sets are made from exactly these."""
@@ -273,6 +322,9 @@ class PredictionSets:
     p_value : ndarray (N, C), or None
     figures : list of dict
         For every alpha what ``vargate sets --json`` says: coverage, sizes, and their intervals.
+    sites : tuple of int, or None
+        Of images the shape (N, H, W) of the sites, which are the samples; ``size[:, 0].reshape(sites)`` is a map. The
+        size of a site that is left out is -1.
     """
 
     def __init__(
@@ -284,7 +336,9 @@ class PredictionSets:
         p_value: npt.NDArray[np.float64] | None,
         figures: str,
         table: str,
+        sites: tuple[int, ...] | None = None,
     ) -> None:
+        self.sites = sites
         self.alpha, self.packed, self.size, self.p_value = alpha, packed, size, p_value
         self._value = value
         self._figures: dict[str, Any] = json.loads(figures)
@@ -331,7 +385,7 @@ def sets(
 
     Parameters
     ----------
-    p : array_like (N, M, C), or (N, C) for one member
+    p : array_like (N, M, C), or (N, C) for one member; with `axes` of images ("MNCHW") every site has a set
     calibration : (predictions, labels) or (predictions, labels, groups), a `Conformal`, or a file of thresholds
     labels : array_like, optional
         True classes of `p`, for coverage in `PredictionSets.figures`.

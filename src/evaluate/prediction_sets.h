@@ -31,6 +31,7 @@ typedef struct vg_sets_data {
     char *map;       /* the calibration map applied to the predictions, as text for applying it to others; or NULL */
     bool map_logits; /* and they were logits before */
     double tuning;   /* the share of calibration samples used for tuning */
+    size_t sites;    /* of an image; 0: samples are no sites */
     bool needs_tuning, p_values, settled, loaded;
     bool tunes_lambda, tunes_k_reg;
     bool one_rule;      /* all alphas have the same lambda and k_reg */
@@ -52,7 +53,7 @@ typedef struct vg_sets_data {
     uint8_t *mask;              /* rows x alphas x bytes */
     int32_t *size;              /* rows x alphas */
 
-    unsigned long long seen; /* calibration samples */
+    unsigned long long seen, tested; /* calibration samples; test samples, also those left out */
     vg_set_pool pooled;
     vg_set_tuning tuning_rows;
     vg_set_parts *deferred; /* of calibration samples until tuning is done */
@@ -79,6 +80,10 @@ static inline bool vg_sets__one_rule(const vg_sets_data *s) {
     return one;
 }
 static inline size_t vg_sets__mask_bytes(const vg_sets_data *s) { return (s->shown.classes + 7) / 8; }
+/* What is exchanged: the image of a site, or the sample. */
+static inline unsigned long long vg_sets__unit(const vg_sets_data *s, unsigned long long sample) {
+    return s->sites ? sample / s->sites : sample;
+}
 /* The score at an alpha. */
 static inline vg_set_rule vg_sets__rule(const vg_sets_data *s, size_t alpha) {
     vg_set_rule rule = s->rule;

@@ -94,7 +94,9 @@ static void put_p_values(double *out, const vg_sets_data *s, const double *score
         if (at == VG_SET_NO_CELL)
             out[c] = 1;
         else
-            out[c] = vg_set__p_value(s->pooled.score + s->pooled.start[at], s->cell_samples[at], score[c]);
+            out[c] = s->pooled.mass
+                         ? vg_set_units__p_value(&s->pooled, at, score[c])
+                         : vg_set__p_value(s->pooled.score + s->pooled.start[at], s->cell_samples[at], score[c]);
     }
 }
 
@@ -209,6 +211,22 @@ static void count_multilabel(vg_set_tally *t, const uint8_t *mask, size_t size, 
     t->squares += loss * loss;
 }
 
+/* Marks a site that is left out: without a set, without values. */
+static void leave_out(vg_sets_data *s, const vg_sets_piece *piece, size_t i) {
+    size_t A = s->shown.alpha_count, C = s->shown.classes, bytes = vg_sets__mask_bytes(s);
+    const vg_set_places *out = piece->out;
+    memset(masks_of(s, piece) + i * A * bytes, 0, A * bytes);
+    for (size_t a = 0; a < A; a++)
+        sizes_of(s, piece)[i * A + a] = -1;
+    for (size_t c = 0; c < C; c++) {
+        if (out->p_value)
+            out->p_value[i * C + c] = NAN;
+        if (out->value)
+            out->value[i * C + c] = NAN;
+    }
+    s->shown.left_out++;
+}
+
 /* Without labels there are sizes to count, and nothing else. */
 static void count_sizes(vg_sets_data *s, const vg_sets_piece *piece) {
     size_t A = s->shown.alpha_count;
@@ -218,6 +236,8 @@ static void count_sizes(vg_sets_data *s, const vg_sets_piece *piece) {
         t->samples += piece->rows;
         for (size_t i = 0; i < piece->rows; i++)
             t->size[sizes[i * A + a]]++;
+        for (size_t i = 0; s->sites && i < piece->rows; i++)
+            vg_set_units__add(&t->units, vg_sets__unit(s, piece->first + i), (size_t)sizes[i * A + a], false);
     }
     s->shown.samples += piece->rows;
 }
@@ -230,6 +250,10 @@ static vg_status count(vg_sets_data *s, const vg_sets_piece *piece) {
     }
     for (size_t i = 0; i < piece->rows; i++) {
         int64_t label = s->shown.multilabel ? -1 : piece->labels[i];
+        if (s->sites && label == -1) {
+            leave_out(s, piece, i);
+            continue;
+        }
         if (!s->shown.multilabel && (label < 0 || (size_t)label >= C))
             return vg_base__fail(VG_ERR_DATA, "sample %llu has the label %lld, expected 0 to %zu", piece->first + i,
                                  (long long)label, C - 1);
@@ -240,10 +264,13 @@ static vg_status count(vg_sets_data *s, const vg_sets_piece *piece) {
                 count_multilabel(&s->tallies[a], mask, size, piece->labels + i * C);
             else
                 vg_set_tally__add(&s->tallies[a], size, label, holds(mask, (size_t)label));
+            if (s->sites)
+                vg_set_units__add(&s->tallies[a].units, vg_sets__unit(s, piece->first + i), size,
+                                  !holds(mask, (size_t)label));
         }
+        s->shown.samples++;
+        s->shown.labelled++;
     }
-    s->shown.samples += piece->rows;
-    s->shown.labelled += piece->rows;
     return VG_OK;
 }
 

@@ -1,8 +1,8 @@
 /* set_calibrate.c - thresholds from calibration samples. See prediction_sets.h.
  *
  * While lambda or k_reg is to be tuned, a draw of the seeded counter assigns each sample either to the tuning part,
- * whose values are kept, or to the rest, of which 40 bytes each are kept until both are known. The draw depends on
- * the sample's number alone, so that the rest is exchangeable with test samples. */
+ * whose values are kept, or to the rest, of which 48 bytes each are kept until both are known. The draw depends on
+ * the sample's number alone, of a site on its image's, so that the rest is exchangeable with test samples. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -13,9 +13,11 @@
 enum { TUNING_SAMPLES = 20000, TUNING_VALUES = 1 << 25 };
 
 static bool is_tuning(const vg_sets_data *s, unsigned long long sample) {
-    return s->needs_tuning && s->tuning_rows.n < TUNING_SAMPLES &&
-           s->tuning_rows.n * s->shown.classes < TUNING_VALUES &&
-           vg_set__uniform(s->shown.seed, VG_SET_TUNING, sample) < s->tuning;
+    return s->needs_tuning && vg_set__uniform(s->shown.seed, VG_SET_TUNING, vg_sets__unit(s, sample)) < s->tuning;
+}
+
+static bool has_tuning_room(const vg_sets_data *s) {
+    return s->tuning_rows.n < TUNING_SAMPLES && s->tuning_rows.n * s->shown.classes < TUNING_VALUES;
 }
 
 static double draw(const vg_sets_data *s, unsigned long long sample) {
@@ -34,6 +36,8 @@ typedef struct label_work {
 static bool score_label(const label_work *w, size_t i, unsigned worker) {
     vg_sets_data *s = w->sets;
     size_t C = s->shown.classes, y = (size_t)w->piece->labels[i];
+    if (w->piece->labels[i] < 0) /* left out */
+        return true;
     const double *v = vg_sets__values(s, w->piece, i, &s->rooms[worker]);
     if (!v)
         return false;
@@ -77,7 +81,7 @@ static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece)
     if (!piece->labels)
         return vg_base__fail(VG_ERR_DATA, "calibration samples need labels");
     for (size_t i = 0; i < piece->rows; i++)
-        if (piece->labels[i] < 0 || (size_t)piece->labels[i] >= s->shown.classes)
+        if (piece->labels[i] < (s->sites ? -1 : 0) || piece->labels[i] >= (int64_t)s->shown.classes)
             return vg_base__fail(VG_ERR_DATA, "calibration sample %llu has the label %lld, expected 0 to %zu",
                                  piece->first + i, (long long)piece->labels[i], s->shown.classes - 1);
     return VG_OK;
@@ -86,7 +90,9 @@ static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece)
 /* Keeps row i of the piece, whose score still depends on lambda and k_reg. */
 static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uint32_t cell) {
     size_t C = s->shown.classes;
-    if (is_tuning(s, piece->first + i)) {
+    if (is_tuning(s, piece->first + i) && (s->sites || has_tuning_room(s))) {
+        if (!has_tuning_room(s)) /* the image serves the tuning, and its other sites nothing else */
+            return VG_OK;
         vg_set_room *room = &s->rooms[0];
         vg_set__order_row(room, s->rule.kernels, vg_sets__values(s, piece, i, room), C, 0);
         return vg_set_tuning__add(&s->tuning_rows, &s->parts[i], room->sums, C);
@@ -94,6 +100,7 @@ static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t 
     VG_TRY(
         vg_set__grow(&s->deferred, s->deferred_count, &s->deferred_room, s->deferred_count + 1, sizeof *s->deferred));
     s->parts[i].cell = cell;
+    s->parts[i].unit = (uint32_t)vg_sets__unit(s, piece->first + i);
     s->deferred[s->deferred_count++] = s->parts[i];
     return VG_OK;
 }
@@ -105,6 +112,24 @@ static vg_status calibrate_multilabel(vg_sets_data *s, const vg_sets_piece *piec
     return VG_OK;
 }
 
+/* Adds the scores of a piece, whose places are known, to the pool. */
+static vg_status pool_rows(vg_sets_data *s, const vg_sets_piece *piece) {
+    size_t at = s->pooled.count, first = at;
+    for (size_t i = 0; i < piece->rows && (s->needs_tuning || s->sites); i++) {
+        if (piece->labels[i] < 0)
+            continue;
+        if (s->needs_tuning) {
+            VG_TRY(keep_parts(s, piece, i, s->pooled.cell[first + i]));
+            continue;
+        }
+        s->pooled.score[at] = s->pooled.score[first + i];
+        s->pooled.cell[at] = s->pooled.cell[first + i];
+        s->pooled.unit[at++] = (uint32_t)vg_sets__unit(s, piece->first + i);
+    }
+    s->pooled.count = s->needs_tuning || s->sites ? at : first + piece->rows;
+    return VG_OK;
+}
+
 vg_status vg_sets__calibrate(vg_sets_data *s, const vg_sets_piece *piece, bool *refused) {
     label_work work = {.sets = s, .piece = piece};
     *refused = false;
@@ -113,19 +138,14 @@ vg_status vg_sets__calibrate(vg_sets_data *s, const vg_sets_piece *piece, bool *
     if (s->shown.multilabel)
         return calibrate_multilabel(s, piece);
     VG_TRY(check_labels(s, piece));
-    VG_TRY(vg_set_pool__reserve(&s->pooled, piece->rows));
+    VG_TRY(vg_set_pool__reserve(&s->pooled, piece->rows, s->sites != 0));
     work.scores = s->pooled.score + s->pooled.count;
     work.cells = s->pooled.cell + s->pooled.count;
     for (size_t i = 0; s->shown.by == VG_SETS_BY_GROUP && i < piece->rows; i++)
         VG_TRY(vg_set_groups__find(&work.cells[i], &s->groups, piece->groups[i], true));
     VG_TRY(vg_sets__over_rows(s, piece, score_labels, &work));
     *refused = atomic_load(&work.refused);
-    if (*refused)
-        return VG_OK;
-    for (size_t i = 0; s->needs_tuning && i < piece->rows; i++)
-        VG_TRY(keep_parts(s, piece, i, work.cells[i]));
-    s->pooled.count += s->needs_tuning ? 0 : piece->rows;
-    return VG_OK;
+    return *refused ? VG_OK : pool_rows(s, piece);
 }
 
 /* Chooses lambda and k_reg of every alpha. P-values belong to one score: they use that of the first alpha for all. */
@@ -152,11 +172,13 @@ static vg_status finish_tuning(vg_sets_data *s) {
 static vg_status pool_deferred(vg_sets_data *s, size_t alpha) {
     vg_set_rule rule = vg_sets__rule(s, alpha);
     vg_set_pool__free(&s->pooled);
-    VG_TRY(vg_set_pool__reserve(&s->pooled, s->deferred_count));
+    VG_TRY(vg_set_pool__reserve(&s->pooled, s->deferred_count, s->sites != 0));
     for (; s->pooled.count < s->deferred_count; s->pooled.count++) {
         const vg_set_parts *parts = &s->deferred[s->pooled.count];
         s->pooled.score[s->pooled.count] = vg_set__ranked_score(&rule, parts);
         s->pooled.cell[s->pooled.count] = parts->cell;
+        if (s->sites)
+            s->pooled.unit[s->pooled.count] = parts->unit;
     }
     return VG_OK;
 }
@@ -178,17 +200,26 @@ static vg_status settle_multilabel(vg_sets_data *s) {
     return VG_OK;
 }
 
+/* The images in the pool, whose sites are in the order of the images. */
+static size_t count_units(const vg_set_pool *pool) {
+    size_t images = pool->count > 0;
+    for (size_t i = 1; i < pool->count; i++)
+        images += pool->unit[i] != pool->unit[i - 1];
+    return images;
+}
+
 /* Thresholds of the alphas from `alpha` on, of one or all, from the scores in the pool. */
 static vg_status take_thresholds(vg_sets_data *s, size_t alpha, size_t end) {
     size_t cells = s->shown.cell_count;
     s->pooled.cells = cells;
     VG_TRY(vg_set_pool__settle(&s->pooled, s->alphas + alpha, s->p_values ? 0 : end - alpha));
-    s->shown.calibrated = s->pooled.count;
+    s->shown.calibrated = s->sites ? count_units(&s->pooled) : s->pooled.count;
     for (size_t cell = 0; cell < cells; cell++) {
         const double *sorted = s->pooled.score + s->pooled.start[cell];
-        s->cell_samples[cell] = vg_set_pool__samples(&s->pooled, cell);
+        s->cell_samples[cell] = s->sites ? s->pooled.images[cell] : vg_set_pool__samples(&s->pooled, cell);
         for (size_t a = alpha; a < end; a++)
-            s->thresholds[a * cells + cell] = vg_set__quantile(sorted, s->cell_samples[cell], s->alphas[a]);
+            s->thresholds[a * cells + cell] = s->sites ? vg_set_units__quantile(&s->pooled, cell, s->alphas[a])
+                                                       : vg_set__quantile(sorted, s->cell_samples[cell], s->alphas[a]);
     }
     return VG_OK;
 }

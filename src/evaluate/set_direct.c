@@ -30,8 +30,8 @@ const double *vg_sets__values(const vg_sets_data *s, const vg_sets_piece *piece,
 bool vg_sets__floats(vg_set_floats *out, const vg_sets_data *s, const vg_sets_piece *piece, size_t first, size_t rows) {
     const vg_predictions *block = piece->direct;
     const vg_set_places *places = piece->out;
-    bool plain = block && block->dtype == VG_F32 && s->rule.score == VG_SET_LAC && s->shown.by == VG_SETS_BY_NONE &&
-                 s->shown.classes <= VG_SET_FLOATS &&
+    bool plain = block && !s->sites && block->dtype == VG_F32 && s->rule.score == VG_SET_LAC &&
+                 s->shown.by == VG_SETS_BY_NONE && s->shown.classes <= VG_SET_FLOATS &&
                  !(places && (places->pred || places->p_value || places->value || s->shown.never_empty));
     if (plain)
         *out = (vg_set_floats){(const float *)block->data + (ptrdiff_t)first * block->stride_n, block->stride_n, rows,

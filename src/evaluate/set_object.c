@@ -33,6 +33,10 @@ static vg_status check_numbers(const vg_sets_options *o) {
     return VG_OK;
 }
 
+static vg_status refuse_sites(void) {
+    return vg_base__fail(VG_ERR_ARGUMENT, "sites of images have one label each: they do not go with multilabel");
+}
+
 static vg_status check(const vg_sets_options *o, bool multilabel) {
     if ((unsigned)o->score > VG_SET_SNR || (unsigned)o->by > VG_SETS_BY_TOP)
         return vg_base__fail(VG_ERR_ARGUMENT, "unknown score %d or grouping %d", (int)o->score, (int)o->by);
@@ -50,6 +54,8 @@ static vg_status check(const vg_sets_options *o, bool multilabel) {
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "--multilabel: sets of labels have the score lac and one threshold, no --by, --gated or "
                              "--p-values");
+    if (multilabel && o->sites)
+        return refuse_sites();
     return VG_OK;
 }
 
@@ -96,6 +102,8 @@ static void fill(vg_sets_data *s, const vg_sets_options *o) {
     memcpy(s->alphas, o->alphas && o->alpha_count ? o->alphas : &usual_alpha, shown->alpha_count * sizeof *s->alphas);
     shown->alphas = s->alphas;
     s->tuning = o->tuning;
+    s->sites = o->sites;
+    shown->by_image = o->sites != 0;
     s->p_values = o->p_values != 0;
     s->needs_tuning = ranked && (isnan(o->lambda) || (o->score == VG_SET_RAPS && isnan(o->k_reg)));
     s->rule = (vg_set_rule){.score = o->score, .lambda = o->lambda, .k_reg = o->k_reg, .kernels = vg_set__kernels()};
@@ -264,7 +272,7 @@ static vg_status feed_rows(vg_sets_data *s, const fed *all, size_t first, size_t
     vg_set_places here = all->out ? places_from(all->out, first, s) : (vg_set_places){0};
     vg_sets_piece piece = {rows,
                            direct && chunk > CHUNK_ROWS ? chunk : CHUNK_ROWS,
-                           all->out ? s->shown.samples : s->seen,
+                           all->out ? s->tested : s->seen,
                            all->labels ? all->labels + first * width : NULL,
                            all->groups ? all->groups + first : NULL,
                            all->out ? &here : NULL,
@@ -277,7 +285,8 @@ static vg_status feed_rows(vg_sets_data *s, const fed *all, size_t first, size_t
         VG_TRY(vg_scorer_feed(s->scorer, &places, &part, NULL));
     }
     VG_TRY(all->out ? vg_sets__apply(s, &piece, refused) : vg_sets__calibrate(s, &piece, refused));
-    s->seen += all->out || *refused ? 0 : rows;
+    if (!*refused)
+        *(all->out ? &s->tested : &s->seen) += rows;
     return VG_OK;
 }
 
@@ -306,13 +315,14 @@ static vg_status feed_block(vg_sets_data *s, const fed *all) {
 
 /* Starts the test samples again: figures, and the numbers on which draws depend. */
 static void restart(vg_sets_data *s) {
-    s->shown.samples = s->shown.labelled = s->unseen_groups = 0;
+    s->shown.samples = s->shown.labelled = s->unseen_groups = s->tested = s->shown.left_out = s->shown.images = 0;
     s->shown.figures = NULL;
     for (size_t a = 0; s->tallies && a < s->shown.alpha_count; a++) {
         vg_set_tally *t = &s->tallies[a];
         memset(t->size, 0, 4 * (t->classes + 1) * sizeof *t->size); /* one allocation: set_tally.c */
         t->samples = t->labelled = 0;
         t->loss = t->squares = 0;
+        t->units = (vg_set_units){0};
     }
 }
 
@@ -324,7 +334,8 @@ vg_status vg_sets__feed(vg_sets_data *s, const vg_set_places *out, const vg_pred
     if (!block)
         return out ? VG_OK : vg_sets__settle(s);
     if (!out && s->settled)
-        return vg_base__fail(VG_ERR_ARGUMENT, "the calibration has ended: no more calibration samples");
+        return vg_base__fail(VG_ERR_ARGUMENT, "the calibration has ended, thresholds are computed: more calibration "
+                                              "samples need new prediction sets");
     VG_TRY(vg_measures__check_block(&some, block, block->m, block->c));
     if (s->shown.by == VG_SETS_BY_GROUP && !groups && block->n)
         return vg_base__fail(VG_ERR_ARGUMENT, "thresholds by group need the group of every sample");
@@ -333,8 +344,11 @@ vg_status vg_sets__feed(vg_sets_data *s, const vg_set_places *out, const vg_pred
                                                           "thresholds does not hold"
                                                         : "p-values need the option p_values");
     VG_TRY(prepare(s, block));
+    if (out && out->sites && s->shown.multilabel)
+        return refuse_sites();
     if (out)
         VG_TRY(vg_sets__settle(s));
+    s->sites = out && out->sites ? out->sites : s->sites;
     return feed_block(s, &(fed){out, block, labels, groups});
 }
 
@@ -353,8 +367,10 @@ void vg_sets__figure(vg_sets_data *s) {
     for (size_t a = 0; a < s->shown.alpha_count; a++) {
         vg_set_figures *f = &s->figures[a];
         vg_set_tally__figures(f, &s->tallies[a], s->shown.multilabel, s->shown.confidence);
+        if (s->sites)
+            s->shown.images = vg_set_tally__unit_figures(f, &s->tallies[a], s->shown.confidence);
         f->alpha = s->alphas[a];
-        if (s->shown.cell_count == 1 && !s->shown.multilabel)
+        if (s->shown.cell_count == 1 && !s->shown.multilabel && !s->shown.by_image)
             vg_set__beta_law(&f->expected_low, &f->expected_high, s->shown.calibrated, f->alpha, s->shown.confidence);
     }
     s->shown.figures = s->figures;

@@ -22,8 +22,10 @@ vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, si
     return VG_OK;
 }
 
-vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more) {
+vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more, bool units) {
     size_t total = pool->count + more;
+    if (units)
+        VG_TRY(vg_set__grow(&pool->unit, pool->count, &pool->unit_room, total, sizeof *pool->unit));
     VG_TRY(vg_set__grow(&pool->score, pool->count, &pool->room, total, sizeof *pool->score));
     return vg_set__grow(&pool->cell, pool->count, &pool->cell_room, total, sizeof *pool->cell);
 }
@@ -59,6 +61,8 @@ static size_t places_of(size_t *out, const double *alphas, size_t alpha_count, s
 vg_status vg_set_pool__settle(vg_set_pool *pool, const double *alphas, size_t alpha_count) {
     uint64_t *keys, *scratch;
     size_t *next;
+    if (pool->unit)
+        return vg_set_units__settle(pool);
     VG_TRY(vg_base__zalloc(&pool->start, pool->cells + 1, sizeof *pool->start, "cells"));
     VG_TRY(vg_base__alloc(&keys, 2 * pool->count, sizeof *keys, "calibration scores"));
     vg_status status = vg_base__alloc(&next, pool->cells + 1, sizeof *next, "cells");
@@ -85,6 +89,9 @@ void vg_set_pool__free(vg_set_pool *pool) {
     vg_base__release(pool->score);
     vg_base__release(pool->cell);
     vg_base__release(pool->start);
+    vg_base__release(pool->unit);
+    vg_base__release(pool->mass);
+    vg_base__release(pool->images);
     *pool = (vg_set_pool){0};
 }
 
@@ -98,11 +105,15 @@ double vg_set__quantile(const double *settled, size_t n, double alpha) {
     return place > n ? INFINITY : settled[place > 0 ? place - 1 : 0];
 }
 
-double vg_set__p_value(const double *sorted, size_t n, double s) {
-    size_t low = 0, high = n; /* the first score >= s */
+size_t vg_set__first_at_least(const double *sorted, size_t n, double s) {
+    size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         *(sorted[middle] >= s ? &high : &low) = sorted[middle] >= s ? middle : middle + 1;
     }
-    return (double)(1 + n - low) / (double)(n + 1);
+    return low;
+}
+
+double vg_set__p_value(const double *sorted, size_t n, double s) {
+    return (double)(1 + n - vg_set__first_at_least(sorted, n, s)) / (double)(n + 1);
 }

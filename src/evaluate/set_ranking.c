@@ -46,7 +46,7 @@ size_t vg_set__order_row(vg_set_room *room, const vg_set_kernels *kernels, const
 /* The score of the class at a rank up to `count`; at rank count + 1, its smallest possible score. */
 static double score_at(const vg_set_rule *rule, const double *sums, size_t rank, size_t count, double u) {
     double above = rank > 1 ? sums[rank - 2] : 0, own = rank <= count ? sums[rank - 1] - above : 0;
-    vg_set_parts parts = {above, own, count ? sums[0] : 0, u, (uint32_t)rank, 0};
+    vg_set_parts parts = {above, own, count ? sums[0] : 0, u, (uint32_t)rank, 0, 0};
     return vg_set__ranked_score(rule, &parts);
 }
 

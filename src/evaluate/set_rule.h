@@ -39,7 +39,7 @@ void vg_set__leaders(size_t out[2], const vg_set_rule *rule, const double *v);
 /* The parts of a rank-dependent score of class y, while lambda and k_reg are not known. */
 typedef struct vg_set_parts {
     double above, own, most, u; /* the sum of the values ranked above y, that of y, the largest */
-    uint32_t rank, cell;
+    uint32_t rank, cell, unit;
 } vg_set_parts;
 vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y);
 double vg_set__ranked_score(const vg_set_rule *rule, const vg_set_parts *parts);
@@ -75,15 +75,19 @@ size_t vg_set__mark_prefix(uint8_t *mask, const vg_set_kernels *kernels, const d
 
 /* Calibration scores of labels, by cell. */
 typedef struct vg_set_pool {
-    size_t cells, count, room, cell_room;
+    size_t cells, count, room, cell_room, unit_room;
     double *score;  /* count */
     uint32_t *cell; /* count */
+    uint32_t *unit; /* count: the image of a site; NULL: scores of samples */
     size_t *start;  /* cells + 1, after settling */
+    double *mass;   /* count + cells, after settling: see set_units.c; NULL: scores of samples */
+    size_t *images; /* cells: images with a site in the cell */
 } vg_set_pool;
 /* Makes *array, of elements of `size` bytes and `used` of them in use, hold at least `needed`. */
 vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size);
-/* Makes room for `more` scores and cells at `count`; the caller writes them and adds their number to count. */
-vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more);
+/* Makes room for `more` scores and cells at `count`, and with `units` for images; the caller writes them and adds their
+ * number to count. */
+vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more, bool units);
 /* Puts the scores of a cell beside each other, so far in order that vg_set__quantile finds those of the alphas; no
  * alphas: sorted, for vg_set__p_value. */
 vg_status vg_set_pool__settle(vg_set_pool *pool, const double *alphas, size_t alpha_count);
@@ -97,6 +101,18 @@ double vg_set__quantile(const double *settled, size_t n, double alpha);
 size_t vg_set__quantile_place(size_t n, double alpha);
 /* (1 + #{scores >= s}) / (n + 1). */
 double vg_set__p_value(const double *sorted, size_t n, double s);
+/* The index of the first of n sorted scores that is at least s. */
+size_t vg_set__first_at_least(const double *sorted, size_t n, double s);
+
+/* --- images as units (set_units.c) -------------------------------------------------------------------------------- */
+
+/* vg_set_pool__settle of sites: sorts the scores of each cell and fills in mass and images. */
+vg_status vg_set_units__settle(vg_set_pool *pool);
+/* The smallest score of the cell at which the losses of its n images sum to at most (n + 1) alpha - 1; INFINITY where
+ * that is negative. */
+double vg_set_units__quantile(const vg_set_pool *pool, size_t cell, double alpha);
+/* (1 + sum over images of the share of sites with a score >= s) / (n + 1). */
+double vg_set_units__p_value(const vg_set_pool *pool, size_t cell, double s);
 
 /* --- tuning (set_tune.c) ------------------------------------------------------------------------------------------ */
 
@@ -127,6 +143,21 @@ vg_status vg_set_positives__threshold(double *out, const vg_set_positives *p, do
 
 /* --- figures (set_tally.c) ---------------------------------------------------------------------------------------- */
 
+/* Sums over the sites of an image, and over images what intervals need of them. */
+enum { VG_SET_UNIT_SIZE, VG_SET_UNIT_SINGLE, VG_SET_UNIT_EMPTY, VG_SET_UNIT_MISSED, VG_SET_UNIT_FIGURES };
+typedef struct vg_set_units {
+    unsigned long long current, count;   /* the image that is counted now; images before it */
+    unsigned long long rows;             /* sites of the current image so far */
+    double open[VG_SET_UNIT_FIGURES];    /* sums x over these */
+    double loss, losses;                 /* of the images before: sums of the share missed and of its square */
+    double rows_squared;                 /* sum of the squares of their numbers of sites n */
+    double squares[VG_SET_UNIT_MISSED];  /* sums of x^2 */
+    double products[VG_SET_UNIT_MISSED]; /* sums of x n */
+} vg_set_units;
+void vg_set_units__add(vg_set_units *units, unsigned long long image, size_t size, bool missed);
+/* Ends the current image; returns the number of images. */
+unsigned long long vg_set_units__close(vg_set_units *units);
+
 /* Counts over test samples at one alpha. */
 typedef struct vg_set_tally {
     size_t classes;
@@ -135,6 +166,7 @@ typedef struct vg_set_tally {
     unsigned long long *held;               /* classes + 1: those that hold their label */
     unsigned long long *of_class, *covered; /* classes: samples with that label, and those covered */
     double loss, squares;                   /* multilabel: sums of the share of labels missed, and of its square */
+    vg_set_units units;                     /* of images */
 } vg_set_tally;
 vg_status vg_set_tally__new(vg_set_tally *tally, size_t classes);
 void vg_set_tally__free(vg_set_tally *tally);
@@ -151,6 +183,9 @@ static inline void vg_set_tally__add(vg_set_tally *t, size_t size, int64_t label
 }
 /* The figures, except alpha and the interval of the beta distribution. */
 void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *tally, bool multilabel, double confidence);
+/* Of images: replaces the figures that are means over images, and the intervals that count sites. Returns the number of
+ * images. */
+unsigned long long vg_set_tally__unit_figures(vg_set_figures *out, const vg_set_tally *tally, double confidence);
 /* The interval of the coverage over infinitely many test samples, with `confidence`: quantiles of Beta(l, n + 1 -
  * l), l the rank of the threshold among n scores. */
 void vg_set__beta_law(double *low, double *high, size_t n, double alpha, double confidence);

@@ -59,8 +59,8 @@ static double rival_score(const vg_set_rule *rule, const vg_set_row *row, const 
 
 vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
     vg_set_above over = rule->kernels->above(row->value, rule->classes, y);
-    return (vg_set_parts){over.sum, vg_set__exact(row->value[y]), vg_set__exact(over.most),
-                          row->u,   (uint32_t)(over.count + 1),   0};
+    return (vg_set_parts){
+        over.sum, vg_set__exact(row->value[y]), vg_set__exact(over.most), row->u, (uint32_t)(over.count + 1), 0, 0};
 }
 
 double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
@@ -102,7 +102,7 @@ static void ranked_scores(double *out, const vg_set_rule *rule, const vg_set_row
         uint32_t c = order[0];
         double own = vg_set__exact(v[c]);
         most = rank == 1 ? own : most;
-        vg_set_parts parts = {above, own, most, row->u, (uint32_t)rank, 0};
+        vg_set_parts parts = {above, own, most, row->u, (uint32_t)rank, 0, 0};
         out[c] = vg_set__ranked_score(rule, &parts);
         if (out[c] > limit)
             return;

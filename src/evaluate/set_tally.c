@@ -92,9 +92,10 @@ static void strata(vg_set_figures *out, const vg_set_tally *t, double confidence
     }
 }
 
-static void risk(vg_set_figures *out, const vg_set_tally *t, double z) {
-    double n = (double)t->labelled, mean = t->loss / n;
-    double variance = n > 1 ? fmax(t->squares - n * mean * mean, 0) / (n - 1) : NAN, error = z * sqrt(variance / n);
+/* The mean of n losses from their sum and the sum of their squares. */
+static void risk(vg_set_figures *out, double sum, double squares, double n, double z) {
+    double mean = sum / n;
+    double variance = n > 1 ? fmax(squares - n * mean * mean, 0) / (n - 1) : NAN, error = z * sqrt(variance / n);
     out->risk = (vg_estimate){mean, fmax(mean - error, 0), fmin(mean + error, 1)};
     out->coverage = (vg_estimate){1 - mean, 1 - out->risk.high, 1 - out->risk.low};
 }
@@ -113,7 +114,7 @@ void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *t, bool mult
     if (t->labelled == 0)
         return;
     if (multilabel) {
-        risk(out, t, z);
+        risk(out, t->loss, t->squares, (double)t->labelled, z);
         return;
     }
     for (size_t s = 0; s <= t->classes; s++)
@@ -122,6 +123,32 @@ void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *t, bool mult
     out->singleton_accuracy = share(t->held[1], t->size[1], confidence);
     worst_class(out, t, confidence);
     strata(out, t, confidence);
+}
+
+/* The interval of r = sum x / sum n over images, by the spread of x - r n. */
+static void ratio_interval(vg_estimate *r, const vg_set_units *u, size_t f, double sites, double z) {
+    double spread = u->squares[f] - 2 * r->value * u->products[f] + r->value * r->value * u->rows_squared;
+    double n = (double)u->count, error = z * sqrt(fmax(spread, 0) * n / (n - 1)) / sites;
+    bool known = u->count > 1;
+    r->low = known ? fmax(r->value - error, 0) : NAN;
+    r->high = !known ? NAN : f == VG_SET_UNIT_SIZE ? r->value + error : fmin(r->value + error, 1);
+}
+
+unsigned long long vg_set_tally__unit_figures(vg_set_figures *out, const vg_set_tally *t, double confidence) {
+    double z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
+    vg_set_units u = t->units;
+    vg_set_units__close(&u);
+    if (t->labelled)
+        risk(out, u.loss, u.losses, (double)u.count, z);
+    ratio_interval(&out->mean_size, &u, VG_SET_UNIT_SIZE, (double)t->samples, z);
+    ratio_interval(&out->singletons, &u, VG_SET_UNIT_SINGLE, (double)t->samples, z);
+    ratio_interval(&out->empty, &u, VG_SET_UNIT_EMPTY, (double)t->samples, z);
+    vg_estimate *const of_sites[] = {&out->median_size, &out->worst_class_coverage, &out->singleton_accuracy};
+    for (size_t i = 0; i < sizeof of_sites / sizeof *of_sites; i++)
+        of_sites[i]->low = of_sites[i]->high = NAN;
+    for (size_t i = 0; i < out->stratum_count; i++)
+        out->strata[i].coverage.low = out->strata[i].coverage.high = NAN;
+    return u.count;
 }
 
 void vg_set__beta_law(double *low, double *high, size_t n, double alpha, double confidence) {

@@ -3,14 +3,11 @@
 #include "calibrate/calibration.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
-#include "workflow/prediction_input.h"
+#include "workflow/kept_sites.h"
 #include "workflow/workflow_options.h"
 
-static vg_status next_block(void *context, size_t first, size_t rows, vg_predictions *view) {
-    return vg_prediction_file_block(context, first, rows, view);
-}
-
-static vg_status fit(vg_calibration **out, const vg_score_input *in, const vg_calibrate_file_options *own) {
+static vg_status fit(vg_calibration **out, vg_kept_sites *kept, const vg_calibrate_file_options *own) {
+    const vg_score_input *in = kept->in;
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
     const vg_score_layout *layout = &in->layout;
     vg_job_part part = {&own->job, "calibrating"};
@@ -20,7 +17,8 @@ static vg_status fit(vg_calibration **out, const vg_score_input *in, const vg_ca
     options.progress_context = &part;
     vg_status status = vg_job__begin(&own->job, part.what, "sweeps");
     if (status == VG_OK)
-        status = vg_calibrate_blocks(out, next_block, in->file, layout->n, layout->m, layout->c, in->labels, &options);
+        status =
+            vg_calibrate_blocks(out, vg_kept_sites__block, kept, kept->n, layout->m, layout->c, kept->labels, &options);
     vg_job__end(&own->job);
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
 }
@@ -35,10 +33,14 @@ static vg_status save(const vg_calibration *result, const vg_calibrate_file_opti
 }
 
 static vg_status calibrate(vg_calibration **out, vg_score_input *in, const vg_calibrate_file_options *own) {
-    VG_TRY(vg_score_input__need_labels(in));
+    vg_kept_sites kept;
     if (in->logits && vg_score_input__normalised(in))
         return vg_base__fail(VG_ERR_DATA, "%s: holds probabilities; temperatures are fitted to logits", in->path);
-    VG_TRY(fit(out, in, own));
+    vg_status status = vg_kept_sites__open(&kept, in);
+    if (status == VG_OK)
+        status = fit(out, &kept, own);
+    vg_kept_sites__close(&kept);
+    VG_TRY(status);
     if ((*out)->warning[0])
         vg_job__warn(&own->job, "%s", (*out)->warning);
     return save(*out, own);
@@ -64,7 +66,7 @@ vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_inp
     if (own.output)
         VG_TRY(vg_target_check(own.output, VG_PRODUCT_TEMPERATURES, inputs, 2, own.force));
     vg_score_input in;
-    VG_TRY(vg_score_input__open(&in, path, &reading, &own.job));
+    VG_TRY(vg_score_input__open_maps(&in, path, &reading, reading.labels, &own.job));
     vg_status status = calibrate(out, &in, &own);
     vg_score_input__close(&in);
     if (status != VG_OK) {

@@ -3,7 +3,7 @@
 
 #include "base/c_locale.h"
 #include "vargate/fit_k.h"
-#include "workflow/prediction_input.h"
+#include "workflow/kept_sites.h"
 #include "workflow/workflow_options.h"
 
 static vg_status fit(vg_k_fit **out, vg_score_input *in, const vg_fit_k_file_options *own) {
@@ -13,9 +13,16 @@ static vg_status fit(vg_k_fit **out, vg_score_input *in, const vg_fit_k_file_opt
     options.logits = in->logits;
     options.temperature = in->options.temperature;
     options.temperature_count = in->options.temperature_count;
-    VG_TRY(vg_score_input__need_labels(in));
-    VG_TRY(vg_prediction_file_block(in->file, 0, in->layout.n, &view));
-    vg_status status = vg_fit_k(out, &view, in->labels, &options);
+    vg_kept_sites kept;
+    vg_status status = vg_kept_sites__open(&kept, in);
+    if (status == VG_OK)
+        status = vg_kept_sites__block(&kept, 0, kept.n, &view);
+    if (status != VG_OK) {
+        vg_kept_sites__close(&kept);
+        return status;
+    }
+    status = vg_fit_k(out, &view, kept.labels, &options);
+    vg_kept_sites__close(&kept);
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
 }
 
@@ -50,7 +57,7 @@ vg_status vg_fit_k_file(vg_k_fit **out, const char *path, const vg_input_options
     const char *inputs[] = {path, reading.labels, reading.temperature};
     if (own.output)
         VG_TRY(vg_target_check(own.output, VG_PRODUCT_GATES, inputs, sizeof inputs / sizeof *inputs, own.force));
-    VG_TRY(vg_score_input__open(&in, path, &reading, &own.job));
+    VG_TRY(vg_score_input__open_maps(&in, path, &reading, reading.labels, &own.job));
     vg_status status = fit(out, &in, &own);
     vg_score_input__close(&in);
     if (status == VG_OK && (*out)->warning[0])

@@ -8,8 +8,9 @@
  *                          by spaces (names: semicolons); p_0, p_1, ...
  *     .jsonl               {"id", "pred", "sets": [{"alpha", "decision", "size", "classes", "names"}], "p_values"}
  *
- * decision is the class of a set that holds one, else -1. Multilabel files have neither pred nor decision. Arrays are
- * kept in memory until all sets are there; rows of text are written at once. */
+ * decision is the class of a set that holds one, else -1; of a site that is left out it is -2, and size is -1.
+ * Multilabel files have neither pred nor decision. Arrays are kept in memory until all sets are there; rows of text are
+ * written at once. */
 #ifndef VG_WORKFLOW_PREDICTION_SET_ROWS_H
 #define VG_WORKFLOW_PREDICTION_SET_ROWS_H
 

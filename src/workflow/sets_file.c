@@ -38,6 +38,7 @@ static vg_status open_groups(set_input *f, const char *path, const sets_request 
     vg_input_options how = *reading;
     how.id = r->group;
     how.labels = how.labels_key = NULL;
+    how.ignore = NULL;
     if (strcmp(path, "-") == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "thresholds by group need a file: standard input is read once");
     VG_TRY(vg_score_input__open_labels(&f->group_file, path, &how, vg_score_no_labels, &r->own.job));
@@ -47,12 +48,17 @@ static vg_status open_groups(set_input *f, const char *path, const sets_request 
     return VG_OK;
 }
 
+/* Sites of an image, the unit of exchange; 0: samples are no sites. */
+static size_t image_sites(const vg_score_input *in) {
+    return vg_score_input__images(in) && !in->layout.multilabel ? vg_score_input__unit_rows(in) : 0;
+}
+
 static vg_status open_input(set_input *f, const char *path, const sets_request *r, const vg_input_options *reading,
                             const char *labels, bool groups) {
     vg_input_options how = *reading;
     *f = (set_input){.groups = NULL};
     how.group = groups ? r->group : NULL;
-    VG_TRY(vg_score_input__open_labels(&f->in, path, &how, labels, &r->own.job));
+    VG_TRY(vg_score_input__open_maps(&f->in, path, &how, labels, &r->own.job));
     vg_status status = groups ? open_groups(f, path, r, reading) : VG_OK;
     if (status != VG_OK)
         close_input(f);
@@ -65,30 +71,32 @@ static size_t block_rows(const vg_score_layout *layout) {
     return rows < layout->n ? rows : layout->n;
 }
 
+static vg_status run_block(vg_sets_data *s, set_input *f, vg_set_rows *rows, size_t first, size_t here) {
+    vg_predictions view;
+    vg_set_places places = rows ? vg_set_rows__at(rows, first) : (vg_set_places){0};
+    VG_TRY(vg_prediction_file_block(f->in.file, first, here, &view));
+    VG_TRY(vg_score_input__read_block(&f->in, first, here));
+    places.sites = image_sites(&f->in);
+    vg_status status = vg_sets__feed(s, rows ? &places : NULL, &view, vg_score_input__labels(&f->in, first),
+                                     f->groups ? f->groups + first : NULL);
+    if (status != VG_OK)
+        return vg_base__fail(status, "%s: %s", f->in.path, vg_error_message());
+    return rows ? vg_set_rows__take(rows, first, here) : VG_OK;
+}
+
 /* One pass over a file; rows NULL: calibration. */
 static vg_status run_pass(vg_sets_data *s, set_input *f, vg_set_rows *rows, size_t step) {
     const vg_score_layout *layout = &f->in.layout;
     const char *what = rows ? "making sets" : "calibrating";
-    size_t width = layout->multilabel ? layout->c : 1;
     vg_status status = vg_job__begin(f->in.job, what, "samples");
     for (size_t first = 0; first < layout->n && status == VG_OK; first += step) {
         size_t here = layout->n - first < step ? layout->n - first : step;
-        vg_predictions view;
-        vg_set_places places = rows ? vg_set_rows__at(rows, first) : (vg_set_places){0};
-        status = vg_prediction_file_block(f->in.file, first, here, &view);
-        if (status == VG_OK) {
-            status = vg_sets__feed(s, rows ? &places : NULL, &view, f->in.labels ? f->in.labels + first * width : NULL,
-                                   f->groups ? f->groups + first : NULL);
-            if (status != VG_OK)
-                vg_base__fail(status, "%s: %s", f->in.path, vg_error_message());
-        }
-        if (status == VG_OK && rows)
-            status = vg_set_rows__take(rows, first, here);
+        status = run_block(s, f, rows, first, here);
         if (status == VG_OK)
             status = vg_job__progress(f->in.job, what, first + here, layout->n);
     }
     vg_job__end(f->in.job);
-    return status;
+    return status == VG_OK ? vg_score_input__some_left(&f->in) : status;
 }
 
 /* --- calibration -------------------------------------------------------------------------------------------------- */
@@ -110,13 +118,8 @@ static vg_status calibrate(vg_sets_data **out, const sets_request *r) {
     set_input f;
     VG_TRY(open_input(&f, path, r, &r->input, r->input.labels, options.by == VG_SETS_BY_GROUP));
     options.scoring = &f.in.options;
+    options.sites = image_sites(&f.in);
     vg_status status = vg_score_input__need_labels(&f.in);
-    size_t sites = vg_score_input__unit_rows(&f.in);
-    if (status == VG_OK && !f.in.layout.multilabel && sites > 1)
-        vg_job__warn(&r->own.job,
-                     "%s: the %zu sites of an image are not independent: coverage is promised in the mean over images, "
-                     "and varies more than the intervals, which count sites, say",
-                     path, sites);
     if (status == VG_OK)
         status = vg_sets__new(out, &options);
     if (status == VG_OK)
@@ -162,8 +165,9 @@ static void warn_full(const vg_sets_data *s, const vg_job *job) {
                      full == 2                       ? ""
                      : shown->by == VG_SETS_BY_GROUP ? "s"
                                                      : "es");
-        vg_job__warn(job, "alpha %g: %zu calibration sample%s%s%s: too few for a threshold; %s", shown->alphas[a],
-                     s->cell_samples[first], s->cell_samples[first] == 1 ? "" : "s", name, more,
+        vg_job__warn(job, "alpha %g: %zu calibration %s%s%s%s: too few for a threshold; %s", shown->alphas[a],
+                     s->cell_samples[first], shown->by_image ? "image" : "sample",
+                     s->cell_samples[first] == 1 ? "" : "s", name, more,
                      shown->by == VG_SETS_BY_CLASS ? "such a class is in every set" : "sets hold every class");
     }
 }
@@ -231,6 +235,11 @@ static vg_status apply(vg_sets_data *s, const sets_request *r, const char *path)
         reading.temperature = s->map;
     }
     VG_TRY(open_input(&f, path, r, &reading, labels, s->shown.by == VG_SETS_BY_GROUP));
+    bool images = image_sites(&f.in) > 0;
+    if (images != (s->shown.by_image != 0))
+        vg_job__warn(&r->own.job,
+                     "%s: the thresholds were calibrated on %s, these are %s: nothing is promised for them", path,
+                     images ? "samples" : "images", images ? "images" : "samples");
     vg_status status = make_sets(s, &f, r);
     close_input(&f);
     return status;

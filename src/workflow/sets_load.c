@@ -183,6 +183,7 @@ static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path
     s->shown.classes = s->rule.classes = count(root, "classes");
     s->shown.calibrated = count(root, "calibrated");
     s->shown.tuned = count(root, "tuned");
+    s->shown.by_image = json_object_get(root, "unit") != NULL;
     s->loaded = true;
     VG_TRY(vg_base__strdup(&s->origin, path));
     if (!s->shown.members || !s->shown.classes)

@@ -95,16 +95,22 @@ vg_set_places vg_set_rows__at(const vg_set_rows *r, size_t first) {
 }
 
 /* --- rows of text ------------------------------------------------------------------------------------------------- */
-static void put_json_set(const vg_set_rows *r, size_t a, size_t count, bool names) {
+/* The class of a set that holds one. */
+static long long decision_of(const vg_set_rows *r, int32_t size) {
+    return size == 1 ? (long long)r->order[0] : size < 0 ? VG_DECISION_LEFT_OUT : -1;
+}
+
+static void put_json_set(const vg_set_rows *r, size_t a, int32_t size, bool names) {
+    size_t count = size > 0 ? (size_t)size : 0;
     vg_text_rows *t = r->text;
     vg_text_rows__put(t, a ? ",{\"alpha\":" : "{\"alpha\":");
     vg_text_rows__real(t, r->sets->alphas[a], true);
     if (!r->sets->shown.multilabel) {
         vg_text_rows__put(t, ",\"decision\":");
-        vg_text_rows__int(t, count == 1 ? (long long)r->order[0] : -1);
+        vg_text_rows__int(t, decision_of(r, size));
     }
     vg_text_rows__put(t, ",\"size\":");
-    vg_text_rows__int(t, (long long)count);
+    vg_text_rows__int(t, size);
     vg_text_rows__put(t, ",\"classes\":[");
     for (size_t i = 0; i < count; i++) {
         vg_text_rows__put(t, i ? "," : "");
@@ -118,14 +124,15 @@ static void put_json_set(const vg_set_rows *r, size_t a, size_t count, bool name
     vg_text_rows__put(t, names ? "]}" : "}");
 }
 
-static void put_csv_set(const vg_set_rows *r, size_t count, bool names) {
+static void put_csv_set(const vg_set_rows *r, int32_t size, bool names) {
+    size_t count = size > 0 ? (size_t)size : 0;
     vg_text_rows *t = r->text;
     if (!r->sets->shown.multilabel) {
         vg_text_rows__put(t, ",");
-        vg_text_rows__int(t, count == 1 ? (long long)r->order[0] : -1);
+        vg_text_rows__int(t, decision_of(r, size));
     }
     vg_text_rows__put(t, ",");
-    vg_text_rows__int(t, (long long)count);
+    vg_text_rows__int(t, size);
     vg_text_rows__put(t, ",");
     for (size_t i = 0; i < count; i++) {
         vg_text_rows__put(t, i ? " " : "");
@@ -150,9 +157,9 @@ static void put_row(const vg_set_rows *r, size_t sample, size_t i) {
     }
     vg_text_rows__put(t, json ? ",\"sets\":[" : "");
     for (size_t a = 0; a < A; a++) {
-        size_t count =
-            vg_set_rows__classes(r->order, r->places.mask + (i * A + a) * mask_bytes(r), r->places.value + i * C, C);
-        json ? put_json_set(r, a, count, names) : put_csv_set(r, count, names);
+        int32_t size = r->places.size[i * A + a];
+        vg_set_rows__classes(r->order, r->places.mask + (i * A + a) * mask_bytes(r), r->places.value + i * C, C);
+        json ? put_json_set(r, a, size, names) : put_csv_set(r, size, names);
     }
     vg_text_rows__put(t, json ? "]" : "");
     if (r->wants_p && json)
@@ -180,7 +187,7 @@ static vg_status write_lists(const vg_set_rows *r) {
     size_t sets = r->n * r->sets->shown.alpha_count, all = 0, C = r->sets->shown.classes, starts = sets + 1;
     int64_t start = 0;
     for (size_t i = 0; i < sets; i++)
-        all += (size_t)r->places.size[i];
+        all += r->places.size[i] > 0 ? (size_t)r->places.size[i] : 0;
     VG_TRY(vg_writer__begin(r->file.arrays, "set_class", VG_ELEMENT_I32, 1, &all));
     for (size_t i = 0; i < sets; i++) {
         size_t count = vg_set_rows__classes(r->order, r->places.mask + i * mask_bytes(r), NULL, C);
@@ -189,7 +196,7 @@ static vg_status write_lists(const vg_set_rows *r) {
     VG_TRY(vg_writer__begin(r->file.arrays, "set_start", VG_ELEMENT_I64, 1, &starts));
     for (size_t i = 0; i <= sets; i++) {
         VG_TRY(vg_writer__append(r->file.arrays, &start, sizeof start));
-        start += i < sets ? r->places.size[i] : 0;
+        start += i < sets && r->places.size[i] > 0 ? r->places.size[i] : 0;
     }
     return VG_OK;
 }

@@ -30,14 +30,14 @@ static void print_settings(FILE *out, const vg_sets *s) {
         fprintf(out, " on the gated mean at k = %g", s->gate);
     if (!s->tuned)
         print_rule(out, s, 0);
-    fprintf(out, "%s%s; calibrated on %zu sample%s.\n", s->randomised ? ", randomised" : "", by[s->by], s->calibrated,
-            s->calibrated == 1 ? "" : "s");
+    fprintf(out, "%s%s; calibrated on %zu %s%s.\n", s->randomised ? ", randomised" : "", by[s->by], s->calibrated,
+            s->by_image ? "image" : "sample", s->calibrated == 1 ? "" : "s");
     if (!s->tuned)
         return;
     const vg_sets_data *data = vg_sets__data((vg_sets *)s);
-    fprintf(out, "%s%s%s tuned on %zu other sample%s", data->tunes_k_reg ? "k_reg" : "",
+    fprintf(out, "%s%s%s tuned on %zu %s%s%s", data->tunes_k_reg ? "k_reg" : "",
             data->tunes_k_reg && data->tunes_lambda ? " and " : "", data->tunes_lambda ? "lambda" : "", s->tuned,
-            s->tuned == 1 ? "" : "s");
+            s->by_image ? "site" : "other sample", s->tuned == 1 ? "" : "s", s->by_image ? " of other images" : "");
     size_t shown = s->lambdas && !vg_sets__one_rule(data) ? s->alpha_count : 1;
     for (size_t a = 0; a < shown; a++) {
         fprintf(out, "%s", a == 0 ? ":" : ";");
@@ -68,6 +68,8 @@ static void print_rows(FILE *out, const table_row *rows, size_t count) {
 static void put_share(char cell[CELL], const vg_estimate *e) {
     if (isnan(e->value))
         snprintf(cell, CELL, "-");
+    else if (isnan(e->low))
+        snprintf(cell, CELL, "%.2f", 100 * e->value);
     else
         snprintf(cell, CELL, "%.2f [%.2f, %.2f]", 100 * e->value, 100 * e->low, 100 * e->high);
 }
@@ -139,7 +141,12 @@ static void print_table(FILE *out, const vg_sets *s) {
         fprintf(out,
                 "By its beta distribution the coverage of many samples lies between %.2f and %.2f %% at alpha = %g.\n",
                 100 * s->figures[0].expected_low, 100 * s->figures[0].expected_high, s->alphas[0]);
-    fprintf(out, "Brackets: %g %% intervals.\n", 100 * s->confidence);
+    if (s->images)
+        fprintf(out,
+                "Of %llu images, %llu sites left out: the image is the unit of exchange. Coverage is the mean share "
+                "of\nan image's sites whose set holds the label.\n",
+                s->images, s->left_out);
+    fprintf(out, "Brackets: %g %% intervals%s.\n", 100 * s->confidence, s->images ? " over images" : "");
     if (!s->multilabel)
         print_strata(out, s);
 }
@@ -147,8 +154,8 @@ static void print_table(FILE *out, const vg_sets *s) {
 static void print_decisions(FILE *out, const vg_sets *s) {
     const vg_set_figures *f = &s->figures[0];
     double n = (double)s->samples, answered = f->singletons.value * n, left = n - answered;
-    fprintf(out, "%llu samples, prediction sets at alpha = %g, calibrated on %zu\n", s->samples, f->alpha,
-            s->calibrated);
+    fprintf(out, "%llu samples, prediction sets at alpha = %g, calibrated on %zu%s\n", s->samples, f->alpha,
+            s->calibrated, s->by_image ? " images" : "");
     fprintf(out, "answered  %.0f (%.2f %%): one class is left\n", answered, 100 * f->singletons.value);
     fprintf(out, "a person  %.0f (%.2f %%)", left, 100 * (1 - f->singletons.value));
     if (left - f->empty.value * n > 0.5)

@@ -40,6 +40,8 @@ static void put_settings(json_t *out, const vg_sets_data *s) {
     vg_json__put_number(out, "confidence", shown->confidence);
     vg_json__put_count(out, "members", shown->members);
     vg_json__put_count(out, "classes", shown->classes);
+    if (shown->by_image)
+        vg_json__put_text(out, "unit", "image");
     vg_json__put_count(out, "calibrated", shown->calibrated);
     vg_json__put_count(out, "tuned", shown->tuned);
     json_t *names = json_array();
@@ -83,7 +85,7 @@ static void put_rule(json_t *out, const vg_sets_data *s, size_t a) {
 static void put_estimate(json_t *out, json_t *intervals, const char *key, const vg_estimate *e) {
     double ends[2] = {e->low, e->high};
     vg_json__put_number(out, key, e->value);
-    if (!isnan(e->value))
+    if (!isnan(e->low))
         vg_json__put(intervals, key, vg_json__numbers(ends, 2));
 }
 
@@ -119,7 +121,7 @@ static json_t *figures_json(const vg_sets_data *s, size_t a) {
     put_estimate(out, intervals, "empty", &f->empty);
     put_estimate(out, intervals, "worst_class_coverage", &f->worst_class_coverage);
     put_estimate(out, intervals, "singleton_accuracy", &f->singleton_accuracy);
-    if (s->shown.multilabel)
+    if (s->shown.multilabel || s->shown.images)
         put_estimate(out, intervals, "risk", &f->risk);
     vg_json__put(out, "intervals", intervals);
     if (f->worst_class != SIZE_MAX)
@@ -140,6 +142,10 @@ static json_t *figures_document(const vg_sets_data *s) {
     json_t *out = vg_json__document("sets"), *list = json_array();
     put_settings(out, s);
     vg_json__put_count(out, "n", s->shown.samples);
+    if (s->shown.images) {
+        vg_json__put_count(out, "images", s->shown.images);
+        vg_json__put_count(out, "ignored", s->shown.left_out);
+    }
     vg_json__put(out, "labelled", json_boolean(s->shown.labelled > 0));
     for (size_t a = 0; s->shown.figures && a < s->shown.alpha_count; a++)
         vg_json__append(list, figures_json(s, a));

@@ -175,7 +175,54 @@ fails_with 1 "no labels in it"
 run score one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
 fails_with 1 "every site is left out by --ignore 255"
 run ood one.npy one.npy --axes MNCHW --renormalise --ignore 255
-fails_with 1 "--ignore is for score, decide and evaluate"
+fails_with 1 "--ignore does not go with ood and compare"
+# --ignore in calibrate and fit-k: the fit of the sites that stay, as samples.
+for fit in "calibrate --method vector --shared" "fit-k"; do
+    run $fit flat.npz --json
+    exits 0
+    grep -v warning "$folder/out" >wanted.json
+    run $fit one.npy --axes MNCHW --labels maps.npy --ignore 255 --json
+    exits 0
+    says "the 35 sites of an image are not independent"
+    grep -v warning "$folder/out" >found.json
+    cmp -s wanted.json found.json && pass || fail "$fit of images: $(diff wanted.json found.json | head -5)"
+    run $fit one.npy --axes MNCHW --labels none.npy --ignore 255
+    fails_with 1 "every site is left out by --ignore 255"
+    run $fit flat.npz --ignore 255
+    fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
+    run $fit one.npy --axes MNCHW --labels maps.npy
+    fails_with 1 "if it marks sites to leave out, give --ignore 255"
+done
+# Prediction sets: images of equal sites have the thresholds of samples; sites that are left out have no set.
+run sets --calibration flat.npz --renormalise --alpha 0.2 --save samples.json
+exits 0
+run sets --calibration copies.npz --axes NMCHW --renormalise --alpha 0.2 --save images.json
+exits 0
+grep -q '"unit": "image"' images.json && pass || fail "no unit in images.json"
+[ "$(grep '"threshold":' samples.json)" = "$(grep '"threshold":' images.json)" ] && pass || fail "threshold of images"
+run sets one.npy --calibration members.npz --axes MNCHW --labels-key maps --renormalise --ignore 255 --alpha 0.5
+exits 0
+quiet
+run sets members.npz --calibration members.npz --axes NCHW --labels-key maps --renormalise --ignore 255 --alpha 0.5 \
+    -o sets.csv
+exits 0
+prints "calibrated on 3 images."
+prints "Of 3 images, 11 sites left out: the image is the unit of exchange."
+near "$(grep -c ',-2,-1,$' sets.csv)" 11
+near "$(grep -c . sets.csv)" 106
+run sets members.npz --thresholds images.json --axes NCHW --labels-key maps --renormalise
+fails_with 1 "if it marks sites to leave out, give --ignore 255"
+run sets members.npz --thresholds samples.json --axes NCHW --labels-key maps --renormalise --ignore 255
+exits 0
+says "the thresholds were calibrated on samples, these are images: nothing is promised for them"
+run sets --calibration one.npy --axes MNCHW --labels none.npy --renormalise --ignore 255 --save none.json
+fails_with 1 "every site is left out by --ignore 255"
+run sets --calibration one.npy --axes MNCHW --labels maps.npy --renormalise --ignore 255 --alpha 0.2 --save few.json
+exits 0
+says "alpha 0.2: 3 calibration images: too few for a threshold; sets hold every class"
+run decide members.npz --calibration members.npz --axes NCHW --labels-key maps --renormalise --ignore 255 --sets 0.5
+exits 0
+prints "94 samples, prediction sets at alpha = 0.5, calibrated on 3 images"
 run decide members.npz --axes NCHW --renormalise --calibration members.npz --labels-key maps --target-risk 0.1
 fails_with 1 "is outside 0..3"
 cd "$root" || exit 1

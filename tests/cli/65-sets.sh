@@ -134,14 +134,15 @@ fails_with 2 "--calibration"
 run decide $example --calibration $example --sets 0.05 -k 1
 fails_with 2 "--sets"
 
-# Sites of images are not independent, and that is said.
+# The image is the unit of exchange: two images, not four sites.
 npy sites.npy "<f4" "2, 1, 2, 1, 2"
 floats32 .25 .25 .75 .75 .75 .75 .25 .25 >>sites.npy
 npy maps.npy "|u1" "2, 1, 2"
 printf '\001\001\000\000' >>maps.npy
 run sets --calibration sites.npy --labels maps.npy --axes NMCHW --save sites.json
 exits 0
-says "the 2 sites of an image are not independent"
+prints "calibrated on 2 images."
+says "alpha 0.1: 2 calibration images: too few for a threshold; sets hold every class"
 
 # Refusals.
 run sets $example

@@ -63,6 +63,11 @@ refuses sets 'd["alphas"][1]["coverage"] = 1.5'
 prints sets sets "$example" --calibration "$example" --score raps --by class --gated 1
 prints sets sets "$folder/multi.jsonl" --calibration "$folder/multi.jsonl" --multilabel --alpha 0.5
 prints sets decide "$example" --calibration "$example" --sets 0.1
+python3 tests/cli/make_sites.py "$folder/sites.npz" members
+prints sets sets "$folder/sites.npz" --calibration "$folder/sites.npz" --axes NCHW --labels-key maps --renormalise \
+    --ignore 255 --alpha 0.5
+prints thresholds sets --calibration "$folder/sites.npz" --axes NCHW --labels-key maps --renormalise --ignore 255 \
+    --save "$folder/image-thresholds.json"
 prints thresholds sets --calibration "$example" --save "$folder/thresholds.json"
 refuses thresholds 'd["score"] = "none"'
 prints score score "$example" "$folder/other.npz"

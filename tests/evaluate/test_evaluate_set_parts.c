@@ -156,7 +156,7 @@ static void cells_of_scores(void **state) {
         vg_random random = vg_random__start(3, (uint64_t)way);
         size_t count[CELLS] = {0}, n = 40;
         for (int block = 0; block < 4; block++, n *= 4) {
-            ok(vg_set_pool__reserve(&pool, n));
+            ok(vg_set_pool__reserve(&pool, n, false));
             for (size_t i = 0; i < n; i++) {
                 size_t cell = pool.cells == 1 ? 0 : (size_t)vg_random__below(&random, CELLS - 1) * 2; /* 1 is empty */
                 double score = vg_random__unit(&random);
