@@ -1,79 +1,160 @@
 /* masked_logits.c - logits of -inf: classes to which a member gives the probability 0.
  *
- * Kernels refuse values that are not finite. A tile that they refuse only because of logits of -inf is scored again
- * from a copy in which such a logit is log(floor) below the row's logsumexp, so that its probability is the floor of
- * probabilities that are 0 (vg_score_options.floor). Rows without -inf cost nothing, and every kernel and type is
- * covered. */
+ * Kernels refuse values that are not finite. Of a tile that they refuse, samples with logits of -inf (in multilabel
+ * mode, labels) are scored again from their probabilities, in double: exactly 0 there, and at the floor in cross
+ * terms, where log 0 would be infinite (VG_FLOOR_MAX, whichever form is set). The other samples of the tile are scored
+ * from their logits, as in any other tile. Rows without -inf cost nothing, and every kernel and type is covered. */
 #include <math.h>
 #include <stdint.h>
 
 #include "measures/kernel.h"
 
-/* log sum exp of a row over its finite values; -inf where there are none, NaN where one is +inf or NaN. */
-static double row_level(const vg_predictions *in, size_t n, size_t m, double inverse) {
+/* A logit that stands for -inf where the logits themselves are asked for lies this far below the row's logsumexp. */
+static const double far_below = 690;
+
+typedef struct masked_work {
+    const vg_kernel_tier *tier;
+    const vg_kernel_job *job;
+    size_t per;    /* units of a sample */
+    double *copy;  /* samples x m x c of the input */
+    void *scratch; /* of the kernel */
+} masked_work;
+
+static double inverse_of(const vg_kernel_job *job, size_t m) {
+    return job->inverse_temperature ? job->inverse_temperature[m] : 1;
+}
+
+/* The largest value of a row over T, and log sum exp minus it; -inf where every logit is. */
+static double row_level(const vg_predictions *in, size_t n, size_t m, double inverse, double *above) {
     double top = -INFINITY, sum = 0;
-    for (size_t c = 0; c < in->c; c++) {
-        double z = vg_measures__value(in, n, m, c) * inverse;
-        if (isnan(z) || z == INFINITY)
-            return NAN;
-        top = z > top ? z : top;
-    }
+    for (size_t c = 0; c < in->c; c++)
+        top = fmax(top, vg_measures__value(in, n, m, c) * inverse);
     for (size_t c = 0; c < in->c && isfinite(top); c++)
         sum += exp(vg_measures__value(in, n, m, c) * inverse - top);
-    return isfinite(top) ? top + log(sum) : top;
+    *above = log(sum);
+    return top;
 }
 
-static void put(void *to, vg_element dtype, size_t at, double value) {
-    if (dtype == VG_F64)
-        ((double *)to)[at] = value;
-    else
-        ((float *)to)[at] = (float)value;
-}
-
-/* Copies the samples `first` .. `end` - 1, packed; labels: each logit is a row of its own. */
-static vg_status copy_rows(void *to, vg_element dtype, const vg_kernel_job *job, size_t first, size_t end) {
+/* Whether a unit has a logit of -inf; VG_ERR_DATA where it has +inf, NaN or a row of nothing but -inf. */
+static vg_status look_at(const vg_kernel_job *job, size_t unit, bool *masked) {
     const vg_predictions *in = &job->in;
-    double lowest = log(job->options.floor > 0 ? job->options.floor : 1e-300);
-    size_t at = 0;
-    for (size_t n = first; n < end; n++)
-        for (size_t m = 0; m < in->m; m++) {
-            double inverse = job->inverse_temperature ? job->inverse_temperature[m] : 1, level = 0;
-            if (!job->labels)
-                level = row_level(in, n, m, inverse);
-            if (!job->labels && !isfinite(level))
-                return isnan(level) ? VG_ERR_DATA
-                                    : vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu: every logit is -inf",
-                                                    job->first + n, m);
-            for (size_t c = 0; c < in->c; c++, at++) {
-                double z = vg_measures__value(in, n, m, c);
-                if (isnan(z) || z == INFINITY)
-                    return VG_ERR_DATA;
-                put(to, dtype, at, z == -INFINITY ? (level + lowest) / inverse : z);
-            }
+    size_t n = job->labels ? unit / job->labels : unit, from = job->labels ? unit % job->labels : 0;
+    size_t to = job->labels ? from + 1 : in->c;
+    *masked = false;
+    for (size_t m = 0; m < in->m; m++) {
+        bool some = job->labels != 0;
+        for (size_t c = from; c < to; c++) {
+            double z = vg_measures__value(in, n, m, c);
+            if (isnan(z) || z == INFINITY)
+                return VG_ERR_DATA;
+            some = some || z > -INFINITY;
+            *masked = *masked || z == -INFINITY;
         }
+        if (!some)
+            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu: every logit is -inf", job->first + n, m);
+    }
     return VG_OK;
 }
 
-vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count) {
-    size_t per = job->labels ? job->labels : 1, from = first / per, end = (first + count - 1) / per + 1, bytes;
-    vg_kernel_job own = *job;
-    vg_element dtype = job->in.dtype == VG_F64 ? VG_F64 : VG_F32;
-    size_t row = job->in.m * job->in.c, size = dtype == VG_F64 ? sizeof(double) : sizeof(float);
-    char *copy = NULL, *workspace = NULL;
-    vg_status status = vg_base__alloc(&copy, (end - from) * row, size, "logits");
-    if (status == VG_OK)
-        status = copy_rows(copy, dtype, job, from, end);
+/* Samples as probabilities, or as logits in which `far_below` stands for -inf. In multilabel mode each logit is a row
+ * of its own. */
+static void copy_samples(const masked_work *w, size_t first, size_t end, bool probabilities) {
+    const vg_predictions *in = &w->job->in;
+    double *to = w->copy;
+    for (size_t n = first; n < end; n++)
+        for (size_t m = 0; m < in->m; m++) {
+            double inverse = inverse_of(w->job, m), above = 0;
+            double top = w->job->labels ? 0 : row_level(in, n, m, inverse, &above);
+            for (size_t c = 0; c < in->c; c++) {
+                double z = vg_measures__value(in, n, m, c), x = z * inverse;
+                double p = w->job->labels ? 1 / (1 + exp(-x)) : exp(x - top - above);
+                *to++ = probabilities ? p : isfinite(z) ? z : (top + above - far_below) / inverse;
+            }
+        }
+}
+
+/* Scores units from the copy of their samples. */
+static vg_status score_copy(const masked_work *w, vg_kernel_job *own, size_t first, size_t count, bool probabilities) {
+    size_t from = first / w->per, row = own->in.m * own->in.c;
+    copy_samples(w, from, (first + count - 1) / w->per + 1, probabilities);
     /* Kernels count from the chunk's first sample. */
-    own.in.data = (const void *)((uintptr_t)copy - from * row * size);
-    own.in.dtype = dtype;
-    own.in.stride_n = (ptrdiff_t)row, own.in.stride_m = (ptrdiff_t)job->in.c, own.in.stride_c = 1;
-    if (status == VG_OK && !tier->workspace(&bytes, &own))
-        status = vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", job->m, job->c);
+    own->in.data = (const void *)((uintptr_t)w->copy - from * row * sizeof *w->copy);
+    own->in.dtype = VG_F64;
+    own->in.stride_n = (ptrdiff_t)row, own->in.stride_m = (ptrdiff_t)own->in.c, own->in.stride_c = 1;
+    return w->tier->score(own, w->scratch, first, count);
+}
+
+/* Logits know no floor but that of cross terms. */
+static void as_probabilities(vg_kernel_job *job) {
+    job->options.logits = job->options.renormalise = 0;
+    job->options.floor_form = VG_FLOOR_MAX;
+    job->options.floor = job->options.floor > 0 ? job->options.floor : 1e-300;
+    job->inverse_temperature = NULL;
+    job->single_precision = false;
+}
+
+/* Scores units with logits of -inf: free energy and the largest logit from logits, the rest from probabilities. */
+static vg_status score_run(const masked_work *w, size_t first, size_t count) {
+    vg_kernel_job own = *w->job;
+    own.pool = NULL;
+    if (own.out.energy || own.out.maxlogit) {
+        own.out = (vg_scores){.energy = own.out.energy, .maxlogit = own.out.maxlogit};
+        VG_TRY(score_copy(w, &own, first, count, false));
+        own = *w->job;
+        own.pool = NULL;
+        own.out.energy = own.out.maxlogit = NULL;
+    }
+    as_probabilities(&own);
+    return score_copy(w, &own, first, count, true);
+}
+
+/* Units that are alike, one after the other. */
+static vg_status score_runs(const masked_work *w, size_t first, size_t count) {
+    vg_kernel_job plain = *w->job;
+    plain.pool = NULL;
+    for (size_t done = 0, end; done < count; done = end) {
+        bool masked, next = false;
+        VG_TRY(look_at(w->job, first + done, &masked));
+        for (end = done + 1; end < count; end++) {
+            VG_TRY(look_at(w->job, first + end, &next));
+            if (next != masked)
+                break;
+        }
+        VG_TRY(masked ? score_run(w, first + done, end - done)
+                      : w->tier->score(&plain, w->scratch, first + done, end - done));
+    }
+    return VG_OK;
+}
+
+/* The largest workspace of the forms in which units are scored. */
+static bool most_bytes(size_t *out, const vg_kernel_tier *tier, const vg_kernel_job *job) {
+    vg_kernel_job own = *job;
+    size_t plain, wide, probabilities;
+    bool fits = tier->workspace(&plain, &own);
+    own.in.dtype = VG_F64;
+    own.in.stride_n = (ptrdiff_t)(own.in.m * own.in.c), own.in.stride_m = (ptrdiff_t)own.in.c, own.in.stride_c = 1;
+    fits = fits && tier->workspace(&wide, &own);
+    as_probabilities(&own);
+    fits = fits && tier->workspace(&probabilities, &own);
+    if (fits)
+        *out = plain > wide ? plain : wide;
+    if (fits && probabilities > *out)
+        *out = probabilities;
+    return fits;
+}
+
+vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count) {
+    size_t per = job->labels ? job->labels : 1, samples = (first + count - 1) / per - first / per + 1, bytes;
+    masked_work work = {tier, job, per, NULL, NULL};
+    char *workspace = NULL;
+    if (!most_bytes(&bytes, tier, job))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", job->m, job->c);
+    VG_TRY(vg_base__alloc(&work.copy, samples * job->in.m * job->in.c, sizeof *work.copy, "logits"));
+    vg_status status = vg_base__zalloc(&workspace, bytes + 128, 1, "scoring workspace");
+    work.scratch = (void *)(((uintptr_t)workspace + 63) / 64 * 64);
     if (status == VG_OK)
-        status = vg_base__zalloc(&workspace, bytes + 128, 1, "scoring workspace");
-    if (status == VG_OK)
-        status = tier->score(&own, (void *)(((uintptr_t)workspace + 63) / 64 * 64), first, count);
-    vg_base__release(copy);
+        status = score_runs(&work, first, count);
+    vg_base__release(work.copy);
     vg_base__release(workspace);
     return status;
 }

@@ -61,7 +61,8 @@ static vg_predictions make(void *data, vg_element dtype, bool outermost) {
 }
 
 typedef struct results {
-    double tu[N], eu[N], epkl[N], epjs[N], gmu[N], gtu[N * 3], mean[N * C];
+    double tu[N], au[N], eu[N], epkl[N], epjs[N], gmu[N], gtu[N * 3], gepkl[N * 3], mean[N * C], std[N * C];
+    double energy[N];
     int32_t pred[N];
 } results;
 
@@ -69,7 +70,8 @@ static vg_score_summary score(results *r, const vg_predictions *view, int logits
     vg_score_options o = VG_SCORE_OPTIONS_INIT;
     vg_scores out = {.tu = r->tu, .eu = r->eu, .epkl = r->epkl, .epjs = r->epjs, .gmu = r->gmu};
     vg_score_summary summary;
-    out.gtu = r->gtu, out.mean = r->mean, out.pred = r->pred;
+    out.gtu = r->gtu, out.mean = r->mean, out.pred = r->pred, out.std = r->std, out.au = r->au, out.gepkl = r->gepkl;
+    out.energy = logits ? r->energy : NULL;
     o.logits = logits;
     o.threads = 2;
     if (vg_score(&out, &summary, view, &o) != VG_OK)
@@ -79,7 +81,7 @@ static vg_score_summary score(results *r, const vg_predictions *view, int logits
 
 static void compare(const char *what, const double *a, const double *b, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (!(fabs(a[i] - b[i]) <= 3e-6 * (1 + fabs(b[i]))))
+        if (!(fabs(a[i] - b[i]) <= 1e-12 * (1 + fabs(b[i]))))
             fail_msg("%s %zu: %.17g of logits, %.17g of probabilities", what, i, a[i], b[i]);
 }
 
@@ -107,10 +109,75 @@ static void are_probabilities_of_0(void **state) {
             compare("epjs", found.epjs, wanted.epjs, N);
             compare("gmu", found.gmu, wanted.gmu, N);
             compare("gtu", found.gtu, wanted.gtu, N * 3);
+            compare("au", found.au, wanted.au, N);
+            compare("gepkl", found.gepkl, wanted.gepkl, N * 3);
             compare("mean", found.mean, wanted.mean, N * C);
+            compare("std", found.std, wanted.std, N * C);
             compare("diversity", &summary.diversity, &plain.diversity, 1);
             assert_memory_equal(found.pred, wanted.pred, sizeof found.pred);
         }
+}
+
+/* Many classes that no member gives anything: exactly 0, and in no sum. In both modes, at a temperature. */
+static void nothing_is_given_to_them(void **state) {
+    enum { CLASSES = 20000, FEW = 3 };
+    float *z = malloc(2 * CLASSES * sizeof *z);
+    double *mean = malloc(CLASSES * sizeof *mean), *std = malloc(CLASSES * sizeof *std), tu, au, eu, energy, p[FEW];
+    const double temperature = 2;
+    double wanted_tu = 0, wanted_au = 0;
+    (void)state;
+    for (size_t i = 0; i < 2 * CLASSES; i++)
+        z[i] = i % CLASSES < FEW ? (float)((i * 5 % 7) % 4) : -INFINITY;
+    vg_predictions view = vg_predictions_f32(z, 1, 2, CLASSES);
+    vg_scores out = {.tu = &tu, .au = &au, .eu = &eu, .mean = mean, .std = std};
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    o.logits = 1, o.temperature = &temperature, o.temperature_count = 1;
+    out.energy = &energy;
+    if (vg_score(&out, NULL, &view, &o) != VG_OK)
+        fail_msg("%s", vg_error_message());
+    memset(p, 0, sizeof p);
+    for (size_t m = 0; m < 2; m++) {
+        double sum = 0;
+        for (size_t c = 0; c < FEW; c++)
+            sum += exp((double)z[m * CLASSES + c] / 2);
+        for (size_t c = 0; c < FEW; c++) {
+            double here = exp((double)z[m * CLASSES + c] / 2) / sum;
+            p[c] += here / 2;
+            wanted_au -= here * log(here) / 2;
+        }
+    }
+    for (size_t c = 0; c < FEW; c++)
+        wanted_tu -= p[c] * log(p[c]);
+    for (size_t c = FEW; c < CLASSES; c++)
+        assert_true(mean[c] == 0 && std[c] == 0);
+    assert_true(fabs(tu - wanted_tu) < 1e-14 && fabs(au - wanted_au) < 1e-14);
+    assert_true(fabs(eu - (wanted_tu - wanted_au)) < 1e-14);
+    assert_true(isfinite(energy));
+    vg_scores labels = {.mean = mean, .std = std};
+    view = vg_predictions_f32(z, 1, 2, CLASSES);
+    o.task = VG_TASK_MULTILABEL;
+    if (vg_score(&labels, NULL, &view, &o) != VG_OK)
+        fail_msg("%s", vg_error_message());
+    assert_true(mean[0] > 0 && mean[FEW] == 0 && std[FEW] == 0);
+    free(z), free(mean), free(std);
+}
+
+/* A sample's results do not depend on whether one beside it has logits of -inf. */
+static void neighbours_keep_their_bits(void **state) {
+    (void)state;
+    static results with, without;
+    static double data[SIZE];
+    vg_predictions view = make(data, VG_F64, false);
+    score(&with, &view, 1);
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = isinf(data[i]) ? 0 : data[i];
+    score(&without, &view, 1);
+    for (size_t n = 0; n < N; n += 3) { /* those have none */
+        assert_memory_equal(&with.tu[n], &without.tu[n], sizeof(double));
+        assert_memory_equal(&with.epkl[n], &without.epkl[n], sizeof(double));
+        assert_memory_equal(&with.gtu[n * 3], &without.gtu[n * 3], 3 * sizeof(double));
+        assert_memory_equal(&with.mean[n * C], &without.mean[n * C], C * sizeof(double));
+    }
 }
 
 static void others_are_refused(void **state) {
@@ -134,7 +201,9 @@ static void others_are_refused(void **state) {
 }
 
 static int suite(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(are_probabilities_of_0), cmocka_unit_test(others_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(are_probabilities_of_0), cmocka_unit_test(nothing_is_given_to_them),
+        cmocka_unit_test(neighbours_keep_their_bits), cmocka_unit_test(others_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
