@@ -1,8 +1,8 @@
 """Small changes of C sources, for mutation testing (scripts/mutate.py).
 
 The source is read as a stream of tokens; comments, strings and preprocessor lines are left alone, and so are tables of
-numbers. Nothing is changed in a statement that names a prefetch (or vg_base__populate(), which asks for pages ahead),
-nor in a function that is named so: no result depends on them. A change replaces one range of characters and keeps the
+numbers. Nothing is changed in a statement that names a prefetch (or vg_base__populate(), which asks for pages ahead), in
+the condition or loop that it is the body of, nor in a function that is named so: no result depends on them. A change replaces one range of characters and keeps the
 number of lines. Operators:
 
     arithmetic  + with -, * with /, % with *, shifts, & with |, and the same of the assignments; ++ with --
@@ -96,11 +96,13 @@ def fetches_ahead(token):
 
 
 def without_fetches(stream, inside):
-    """The same without statements that fetch data ahead, and without the bodies of functions that are named so."""
+    """The same without statements that fetch data ahead, what they are the body of included, and without functions that
+    are named so."""
     for i in [i for i, token in enumerate(stream) if fetches_ahead(token)]:
-        start, end = i, i
-        while start > 0 and stream[start - 1].text not in (";", "{", "}"):
+        start, end, depth = i, i, 0
+        while start > 0 and (depth or stream[start - 1].text not in (";", "{", "}")):
             start -= 1
+            depth += {")": 1, "(": -1}.get(stream[start].text, 0) if depth or stream[start].text == ")" else 0
         while end < len(stream) - 1 and stream[end].text not in (";", "{"):
             end += 1
         if stream[end].text == "{" and not inside[i]:  # the name of a function

@@ -2,6 +2,7 @@
  * rankings, selection, prediction sets) with an allocation failing, for every stack of calls that makes one. The calls
  * are those of tests/faults/api_arrays.c, of which test_api_faults.sh walks a sample with every other kind of fault. */
 #include "api_walk.h"
+#include "evaluate/select_internal.h"
 #include "fault_loop.h"
 
 static double figure;
@@ -22,7 +23,37 @@ static void every_case(void **state) {
                                  .figure = &figure});
 }
 
+/* The choice of candidates, which the search of `decide` makes. */
+static vg_status nominate(void *context) {
+    enum { ROWS = 60, LISTED = 4 };
+    static double values[LISTED][ROWS];
+    static uint8_t errors[ROWS], marks[ROWS];
+    vg_candidate list[LISTED];
+    vg_select_options o = VG_SELECT_OPTIONS_INIT;
+    size_t nominees[2] = {9, 9};
+    (void)context;
+    o.target_risk = 0.2;
+    for (size_t i = 0; i < ROWS; i++) {
+        errors[i] = i % 7 == 0;
+        marks[i] = i % 3 == 0;
+        for (size_t c = 0; c < LISTED; c++)
+            values[c][i] = (double)((i * (11 + 6 * c)) % ROWS) + (c == 2 && errors[i] ? ROWS : 0);
+    }
+    for (size_t c = 0; c < LISTED; c++)
+        list[c] = (vg_candidate){.measure = {"u", values[c], 1, 0}, .errors = errors};
+    vg_status status = vg_evaluate__nominate(nominees, 2, list, LISTED, ROWS, &o, marks);
+    figure = (double)(10 * nominees[0] + nominees[1]);
+    assert_true(status != VG_OK || (nominees[0] == 2 && nominees[1] == 0));
+    return status;
+}
+
+static void nominations(void **state) {
+    (void)state;
+    walk_faults((fault_walk){
+        .what = "nominate", .body = nominate, .kind = "alloc", .status = VG_ERR_MEMORY, .figure = &figure});
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case), cmocka_unit_test(nominations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

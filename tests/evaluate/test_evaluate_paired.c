@@ -138,6 +138,30 @@ static void replicates_are_the_figures_of_their_draws(void **state) {
     vg_tally_free(tally);
 }
 
+/* Of nine differences: how many are at most 0 and at least 0, and NumPy's quantiles. */
+static void differences_are_counted(void **state) {
+    (void)state;
+    static const double lists[4][9] = {{-1, 2, 3, 4, 5, 6, 7, 8, 9},
+                                       {-9, -8, -7, -6, -5, -4, -3, 1, 2},
+                                       {0, 1, 2, 3, 4, 5, 6, 7, 8},
+                                       {0, 0, 0, 0, 0, 1, 1, -1, -1}};
+    static const double p_values[] = {.4, .6, .4, 1}, lows[] = {.2, -8.6, .4, -1}, highs[] = {8.6, 1.6, 7.6, 1};
+    double zero[9 * VG_PAIRED_FIGURES] = {0}, other[9 * VG_PAIRED_FIGURES], p;
+    vg_estimate e;
+    for (int i = 0; i < 4; i++)
+        for (vg_paired_figure f = VG_PAIRED_ACCURACY; f < VG_PAIRED_FIGURES; f++) {
+            for (size_t r = 0; r < 9 * VG_PAIRED_FIGURES; r++)
+                other[r] = 100;
+            for (size_t r = 0; r < 9; r++)
+                other[r * VG_PAIRED_FIGURES + f] = lists[i][(r * 4) % 9];
+            const vg_paired_replicates pair = {zero, other, 9, .9};
+            assert_int_equal(vg_evaluate__difference(&e, &p, .5, f, &pair), VG_OK);
+            near(p, p_values[i], 1e-15);
+            near(e.low, fmin(lows[i], .5), 1e-14);
+            near(e.high, highs[i], 1e-14);
+        }
+}
+
 static void differences_are_tested(void **state) {
     (void)state;
     vg_measure measure = {.name = "own", .values = uncertainty, .stride = 1};
@@ -167,8 +191,8 @@ static void differences_are_tested(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mcnemar),
-                                       cmocka_unit_test(replicates_are_the_figures_of_their_draws),
-                                       cmocka_unit_test(differences_are_tested)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mcnemar), cmocka_unit_test(replicates_are_the_figures_of_their_draws),
+        cmocka_unit_test(differences_are_tested), cmocka_unit_test(differences_are_counted)};
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -110,6 +110,11 @@ done:
     return status;
 }
 
+/* A figure and the ends of its interval. */
+static double interval(vg_estimate e) {
+    return (isnan(e.value) ? 7 : e.value) + 2 * (isnan(e.low) ? 7 : e.low) + 3 * (isnan(e.high) ? 7 : e.high);
+}
+
 static vg_status evaluation(double *figure) {
     static double mean[N * C], std[N * C];
     static char notes[VG_MAX_NOTES][VG_NOTE_SIZE];
@@ -131,8 +136,10 @@ static vg_status evaluation(double *figure) {
     TRY(vg_tally_feed(tally, mean, std, labels, N));
     TRY(vg_tally_describe(&info, tally));
     TRY(vg_evaluate(&result, tally, &measure, 1, &options));
-    *figure += result->accuracy.value + (double)vg_evaluation_notes(notes, result) +
-               (double)vg_evaluation_findings(findings, result, NULL);
+    *figure += interval(result->accuracy) + interval(result->measures[0].error_auroc) +
+               interval(result->rule[0].coverage) + interval(result->ece) + interval(result->lead.difference) +
+               result->calibration.p_value;
+    *figure += (double)vg_evaluation_notes(notes, result) + (double)vg_evaluation_findings(findings, result, NULL);
     TRY(vg_calibrator_finding(&findings[0], mean, labels, N, C, 1));
     *figure += (double)strlen(findings[0].text);
     status = vg_evaluation_finish(result, NULL) == VG_ERR_MEMORY ? VG_ERR_MEMORY : VG_OK;
@@ -153,7 +160,9 @@ static vg_status ranking(double *figure) {
     int32_t first[N] = {0}, second[N];
     char name[VG_NAME_SIZE];
     vg_ood_row row;
+    vg_ood_options resampled = VG_OOD_OPTIONS_INIT;
     vg_status status;
+    resampled.resamples = 10;
     part.rows_total = N;
     part.errors_total = 8;
     for (size_t i = 0; i < N; i++)
@@ -167,8 +176,9 @@ static vg_status ranking(double *figure) {
     TRY(vg_auroc_compare(&comparison, &measure, &measure, errors, N, NULL));
     TRY(vg_calibration_error(&ece, &mce, probabilities, VG_ELEMENT_F64, labels, N, C, 15));
     TRY(vg_margin_ratio(ratio, probabilities, logits, first, second, N, C));
-    TRY(vg_ood_evaluate(&row, &measure, N, &measure, N / 2, 1, NULL));
-    *figure += out.aurc.value + merged.aurc.value + risk[4] + auroc.value + ece + mce + row.auroc.value + ratio[1];
+    TRY(vg_ood_evaluate(&row, &measure, N, &measure, N / 2, 1, &resampled));
+    *figure += out.aurc.value + merged.aurc.value + risk[4] + interval(auroc) + ece + mce + ratio[1];
+    *figure += interval(row.auroc) + interval(row.fpr95) + interval(comparison.difference);
 done:
     return status;
 }
