@@ -1,9 +1,9 @@
 """Small changes of C sources, for mutation testing (scripts/mutate.py).
 
 The source is read as a stream of tokens; comments, strings and preprocessor lines are left alone, and so are tables of
-numbers. Nothing is changed in a statement that names a prefetch (or vg_base__populate(), which asks for pages ahead), in
-the condition or loop that it is the body of, nor in a function that is named so: no result depends on them. A change replaces one range of characters and keeps the
-number of lines. Operators:
+numbers. A change replaces one range of characters and keeps the number of lines. Nothing is changed in a statement that
+names a prefetch (or vg_base__populate(), which asks for pages ahead), in the condition or loop whose body it is, nor in
+a function that is named so: no result depends on them. Operators:
 
     arithmetic  + with -, * with /, % with *, shifts, & with |, and the same of the assignments; ++ with --
     comparison  < with <= or >=, == with !=, and so on

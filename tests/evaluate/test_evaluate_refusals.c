@@ -1,5 +1,5 @@
-/* test_evaluate_refusals.c - what the functions of the module refuse, each with its message, and the nearest values that
- * they accept: options at the ends of their ranges, samples that cannot be counted, arguments that contradict. */
+/* test_evaluate_refusals.c - what the functions of the module refuse, each with its message, and the nearest values
+ * that they accept: options at the ends of their ranges, samples that cannot be counted, arguments that contradict. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

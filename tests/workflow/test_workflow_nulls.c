@@ -1,5 +1,5 @@
-/* test_workflow_nulls.c - NULL for an argument that must be given, in every public function (null_calls.h): an error, or
- * nothing where a function returns no status. The last test reads the headers: no public function is left out. */
+/* test_workflow_nulls.c - NULL for an argument that must be given, in every public function (null_calls.h): an error,
+ * or nothing where a function returns no status. The last test reads the headers: no public function is left out. */
 #include <glob.h>
 #include <stdbool.h>
 
