@@ -1,6 +1,6 @@
 /* bench_score.c - the speed of scoring: one JSON line per figure.
  *
- *     bench_score [--only everything,epjs,margin,gates,tiers,file] [--threads 2] [--divide 1] [--runs 5]
+ *     bench_score [--only everything,epjs,margin,gates,small,tiers,file] [--threads 2] [--divide 1] [--runs 5]
  *                 [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER]
  *     bench_score --dump FILE.npy N M C [...]     the predictions of the figures, for other programs
  *
@@ -28,17 +28,17 @@ typedef struct arguments {
 } arguments;
 
 static int usage(void) {
-    fprintf(
-        stderr,
-        "usage: bench_score [--only everything,epjs,margin,gates,tiers,file] [--threads T] [--divide D] [--runs R]\n"
-        "                   [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER] [--dump FILE.npy N M "
-        "C]\n");
+    fprintf(stderr,
+            "usage: bench_score [--only everything,epjs,margin,gates,small,tiers,file] [--threads T] [--divide D] "
+            "[--runs R]\n"
+            "                   [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER] [--dump FILE.npy N M "
+            "C]\n");
     return 2;
 }
 
 static int parse(arguments *a, int argc, char **argv) {
     *a = (arguments){{2, 1, 5, DRAW_DIRICHLET, "build/release/vargate", "build"},
-                     "everything,epjs,margin,gates,tiers,file",
+                     "everything,epjs,margin,gates,small,tiers,file",
                      NULL,
                      {0}};
     bench_options *o = &a->options;
@@ -144,6 +144,8 @@ int main(int argc, char **argv) {
         status |= bench_margin(&a.options);
     if (asked(&a, "gates"))
         status |= bench_gates(&a.options);
+    if (asked(&a, "small"))
+        status |= bench_one(&a.options) | bench_stream(&a.options);
     if (asked(&a, "tiers"))
         status |= bench_tier(&a, "avx2") | bench_tier(&a, "portable");
     return status;

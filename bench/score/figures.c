@@ -99,6 +99,17 @@ int bench_everything(const bench_options *o) {
     return status;
 }
 
+int bench_one(const bench_options *o) {
+    shape s;
+    timing t;
+    float *p = new_tensor(&s, 1, 5, 1000, o);
+    int status = p == NULL || time_score(&t, p, &s, EVERYTHING, NULL, 0, o->runs);
+    if (status == 0)
+        print_figure("one sample", &s, &t, ", \"k\": 3");
+    free(p);
+    return status;
+}
+
 typedef struct pairwise_run {
     double *epjs;
     const float *p;

@@ -24,6 +24,10 @@ int bench_epjs(const bench_options *o);
 int bench_margin(const bench_options *o);
 /* 1 and 16 gate settings, without GEPJS. */
 int bench_gates(const bench_options *o);
+/* A call on one sample, every measure. */
+int bench_one(const bench_options *o);
+/* `vargate decide --stdin-jsonl`: lines for a second of CPU time. */
+int bench_stream(const bench_options *o);
 /* `vargate score` of a file in the page cache, beside the same measures in memory. */
 int bench_file(const bench_options *o);
 

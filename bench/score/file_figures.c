@@ -1,5 +1,5 @@
-/* file_figures.c - `vargate score` of a 4 GB .npy in the page cache: (1,000,000, 100, 10) float32, version 1.0 of the
- * format.
+/* file_figures.c - the program on files: `vargate score` of a 4 GB .npy in the page cache, (1,000,000, 100, 10)
+ * float32, version 1.0 of the format; `vargate decide --stdin-jsonl` of JSON lines.
  *
  * The file is written and flushed, so that no write-back runs beside what is measured, scored by the program, and
  * removed. Peak memory is the kernel's count for that process. Nothing large may be held while it is started: the count
@@ -64,8 +64,8 @@ typedef struct program_run {
     double ms, cpu_ms, peak_mb;
 } program_run;
 
-/* Runs a program to its end, its stdout thrown away. */
-static int run_program(program_run *out, char *const *arguments) {
+/* Runs a program to its end, its stdout thrown away, its stdin from a file (NULL: the caller's). */
+static int run_program(program_run *out, char *const *arguments, const char *input) {
     posix_spawn_file_actions_t actions;
     struct timespec start, end;
     struct rusage usage;
@@ -73,6 +73,8 @@ static int run_program(program_run *out, char *const *arguments) {
     int status = 0;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
+    if (input != NULL)
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, 0 /* O_RDONLY */, 0);
     clock_gettime(CLOCK_MONOTONIC, &start);
     errno = posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -91,16 +93,23 @@ static int run_program(program_run *out, char *const *arguments) {
 }
 
 /* The best of `runs` for time, the worst for memory. */
-static int bench_program(const char *figure, char *const *arguments, const shape *s, int runs) {
-    program_run best = {0}, run;
+static int best_run(program_run *best, char *const *arguments, const char *input, int runs) {
+    program_run run;
     for (int i = 0; i < runs; i++) {
-        if (run_program(&run, arguments) != 0)
+        if (run_program(&run, arguments, input) != 0)
             return 1;
-        best.ms = i == 0 || run.ms < best.ms ? run.ms : best.ms;
-        best.cpu_ms = i == 0 || run.cpu_ms < best.cpu_ms ? run.cpu_ms : best.cpu_ms;
-        best.peak_mb = run.peak_mb > best.peak_mb ? run.peak_mb : best.peak_mb;
+        best->ms = i == 0 || run.ms < best->ms ? run.ms : best->ms;
+        best->cpu_ms = i == 0 || run.cpu_ms < best->cpu_ms ? run.cpu_ms : best->cpu_ms;
+        best->peak_mb = i == 0 || run.peak_mb > best->peak_mb ? run.peak_mb : best->peak_mb;
     }
+    return 0;
+}
+
+static int bench_program(const char *figure, char *const *arguments, const shape *s, int runs) {
+    program_run best = {0};
     char more[120];
+    if (best_run(&best, arguments, NULL, runs) != 0)
+        return 1;
     double mb = (double)(s->n * s->m * s->c) * sizeof(float) * 1e-6;
     snprintf(more, sizeof more, ", \"mb_per_s\": %.4g, \"peak_mb\": %.1f", 1e3 * mb / best.ms, best.peak_mb);
     timing t = {best.ms, best.cpu_ms, runs};
@@ -138,4 +147,41 @@ int bench_file(const bench_options *o) {
     unlink(input);
     unlink(output);
     return status || bench_in_memory(o);
+}
+
+/* {"id": 0, "p": [[...], ...]}, probabilities with six digits. */
+static int write_lines(const char *path, const shape *s, drawing kind) {
+    FILE *file = fopen(path, "w");
+    float *p = malloc(s->n * s->m * s->c * sizeof *p);
+    int status = file == NULL || p == NULL || draw_predictions(p, s, 0, kind);
+    for (size_t n = 0; n < s->n && status == 0; n++) {
+        fprintf(file, "{\"id\": %zu, \"p\": [", n);
+        for (size_t i = 0; i < s->m * s->c; i++)
+            fprintf(file, "%s%.6f", i == 0 ? "[" : i % s->c == 0 ? "], [" : ", ", (double)p[n * s->m * s->c + i]);
+        fprintf(file, "]]}\n");
+    }
+    status = status || fflush(file) != 0;
+    if (status)
+        complain(path);
+    if (file != NULL)
+        fclose(file);
+    free(p);
+    return status;
+}
+
+int bench_stream(const bench_options *o) {
+    char input[1024], program[1024], more[120];
+    program_run best = {0};
+    snprintf(input, sizeof input, "%s/bench-%ld.jsonl", o->folder, (long)getpid());
+    snprintf(program, sizeof program, "%s", o->vargate);
+    shape s = {(200000 + o->divide - 1) / o->divide, 5, 10, 1};
+    char *const arguments[] = {program, "decide", "--stdin-jsonl", NULL};
+    int status = write_lines(input, &s, o->kind) || best_run(&best, arguments, input, 5);
+    unlink(input);
+    if (status == 0) {
+        snprintf(more, sizeof more, ", \"lines_per_core_s\": %.4g", 1e3 * (double)s.n / best.cpu_ms);
+        timing t = {best.ms, best.cpu_ms, 5};
+        print_figure("decide --stdin-jsonl", &s, &t, more);
+    }
+    return status;
 }

@@ -129,6 +129,15 @@ def in_memory(run):
                 )
 
 
+def small(run):
+    one, stream = run.find("one sample"), run.find("decide --stdin-jsonl")
+    if one:
+        run.add("one sample, every measure, us", 1e3 * one["ms"], 40, False, c=one["c"], m=one["m"])
+    if stream:
+        what, rate = "decide --stdin-jsonl, lines per second of a core", stream["lines_per_core_s"]
+        run.add(what, rate, 100000, c=stream["c"], m=stream["m"])
+
+
 def from_file(run):
     memory = run.find("file: in memory")
     for figure in ("file: score -o .npz", "file: score --json"):
@@ -180,6 +189,7 @@ def main():
     run = Run(read(sys.argv[1]))
     peers(run)
     in_memory(run)
+    small(run)
     from_file(run)
     if len(sys.argv) == 3:
         for row in [HEADER, ["---"] * len(HEADER)] + [cells(row) for row in run.rows]:
