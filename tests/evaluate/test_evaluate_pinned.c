@@ -41,11 +41,12 @@ static int64_t prediction(size_t row, double *confidence) {
     return (int64_t)best;
 }
 
-/* One measure knows errors, one confidences, one, a certainty, little; half of the sets have few different values. They
- * lie one after the other or side by side. */
+/* One measure, any of them, knows errors, one confidences, one little; the last is a certainty. Half of the sets have few
+ * different values. They lie one after the other or side by side. */
 static void draw_measures(draws *d) {
     static const char *const names[MEASURES] = {"tu", "gmu", "snr"};
     double noise = 0.2 + unit(d), steps = once_in(d, 2) ? 16 : 1 << 20, confidence;
+    size_t turn = below(d, MEASURES);
     bool beside = once_in(d, 2);
     for (size_t m = 0; m < MEASURES; m++) {
         set.measures[m] = (vg_measure){"", set.values + (beside ? m : m * set.rows), beside ? MEASURES : 1, m == 2};
@@ -56,7 +57,7 @@ static void draw_measures(draws *d) {
         const double known[MEASURES] = {set.errors[row], 1 - confidence, confidence / 4};
         for (size_t m = 0; m < MEASURES; m++)
             set.values[beside ? row * MEASURES + m : m * set.rows + row] =
-                floor((known[m] + noise * unit(d)) * steps) / steps;
+                floor((known[(m + turn) % MEASURES] + noise * unit(d)) * steps) / steps;
         set.ratio[row] = once_in(d, 20) ? (double)INFINITY : floor((1 - known[0] / 2) * unit(d) * 8 * steps) / steps;
     }
 }

@@ -182,6 +182,36 @@ static void given_strides(void **state) {
     assert_ptr_equal(block.data, image + 2 * W + 3);
 }
 
+/* The longest blocks: sites at one stride. */
+static void runs(void **state) {
+    (void)state;
+    static const struct {
+        const char *axes;
+        size_t shape[6], run;
+        ptrdiff_t stride;
+    } layouts[] = {{"NMC", {7, 3, 4}, 7, 12},
+                   {"NMCHW", {2, 3, 4, 5, 6}, 30, 1},  /* an image */
+                   {"NHWMC", {2, 5, 6, 3, 4}, 60, 12}, /* all images */
+                   {"MNCHW", {3, 2, 4, 5, 6}, 30, 1},
+                   {"MCNHW", {3, 4, 2, 5, 6}, 60, 1},
+                   {"NHMCW", {2, 5, 3, 4, 6}, 6, 1},   /* a row */
+                   {"WHNMC", {6, 5, 2, 3, 4}, 6, 120}, /* a row: the axes are in reverse */
+                   {"NMCHWD", {1, 2, 3, 4, 5, 6}, 120, 1},
+                   {"NMCHW", {4, 3, 2, 1, 1}, 4, 6}, /* of one site each */
+                   {"NMCHW", {4, 3, 2, 5, 1}, 5, 1},
+                   {"NHMCW", {2, 1, 3, 4, 6}, 6, 1}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        vg_sites sites = VG_SITES_INIT;
+        float data = 0;
+        assert_int_equal(vg_sites_view(&sites, &data, VG_ELEMENT_F32, layouts[i].axes, strlen(layouts[i].axes),
+                                       layouts[i].shape, NULL),
+                         VG_OK);
+        if (sites.run != layouts[i].run || sites.stride_run != layouts[i].stride)
+            fail_msg("%zu, %s: runs of %zu at %td, expected %zu at %td", i, layouts[i].axes, sites.run,
+                     sites.stride_run, layouts[i].run, layouts[i].stride);
+    }
+}
+
 static void refuse(const char *axes, size_t rank, const char *says) {
     static const size_t shape[] = {20, 5, 19, 256, 256, 2, 2};
     vg_sites sites = VG_SITES_INIT;
@@ -210,7 +240,7 @@ static void refusals(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(permutations), cmocka_unit_test(given_strides),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(refusals), cmocka_unit_test(runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
