@@ -172,7 +172,7 @@ VG_API vg_status vg_score_options_preset(vg_score_options *options, vg_preset pr
 
 /* Bits of vg_scores.flags. */
 enum {
-    VG_FLAG_GATED_OUT = 1, /* some member had every class gated to nothing at some k and was left ungated there */
+    VG_FLAG_GATED_OUT = 1, /* not set: k counts as at most 1e15, and no member is gated to nothing then */
     VG_FLAG_TIE = 2        /* the two largest means are equal */
 };
 

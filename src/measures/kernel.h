@@ -80,11 +80,6 @@ vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t co
 /* The same where it is not known whether there is such a row. */
 vg_status vg_measures__check_units(const vg_kernel_job *job, size_t first, size_t count);
 
-/* TU AU EU EPCE EPKL EPJS of one sample's members by the definitions, pairs included, with the job's conventions. For
- * the rare samples that the kernels do not handle. `value` gives member m at class c. */
-typedef double vg_member_value(const void *context, size_t m, size_t c);
-void vg_measures__direct(double results[6], vg_member_value *value, const void *context, const vg_kernel_job *job);
-
 /* Scores units again that a kernel refused, where logits of -inf are the only problem: see masked_logits.c.
  * VG_ERR_DATA otherwise, with the kernel's message or one of its own. */
 vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count);

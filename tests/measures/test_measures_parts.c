@@ -1,5 +1,5 @@
-/* test_measures_parts.c - the plain parts around the kernels one by one: 16-bit numbers, which members agree, the
- * measures by their definitions, descents of trees against a loop, and verdicts at their thresholds, word by word. */
+/* test_measures_parts.c - the plain parts around the kernels one by one: 16-bit numbers, which members agree,
+ * descents of trees against a loop, and verdicts at their thresholds, word by word. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,50 +183,6 @@ static void thinned_samples(void **state) {
     assert_int_equal(vg_disagreement__base(128, 8), 256);
     assert_int_equal(vg_disagreement__base(129, 8), 128);
     assert_int_equal(vg_disagreement__base(1 << 20, 1000), 128);
-}
-
-/* --- definitions -------------------------------------------------------------------------------------------------- */
-static double member(const void *context, size_t m, size_t c) { return ((const double *)context)[m * 2 + c]; }
-
-static void direct_is(vg_kernel_job *job, const double *p, const double *expected) {
-    double found[6];
-    vg_measures__direct(found, member, p, job);
-    for (int i = 0; i < 6; i++)
-        near(found[i], expected[i]);
-}
-
-/* Two members that name different classes with certainty, and one with (1/4, 3/4); TU AU EU EPCE EPKL EPJS. */
-static void definitions(void **state) {
-    (void)state;
-    const double apart[] = {1, 0, 0, 1}, one[] = {.25, .75}, l2 = log(2), f = 1e-4;
-    vg_kernel_job job = {.m = 2, .c = 2, .options = VG_SCORE_OPTIONS_INIT};
-    vg_score_options *o = &job.options;
-    o->floor = f;
-    o->floor_form = VG_FLOOR_MAX;
-    direct_is(&job, apart, (double[]){l2, 0, l2, -log(f) / 2, -log(f) / 2, l2 / 2});
-    o->pairs = VG_PAIRS_DISTINCT;
-    direct_is(&job, apart, (double[]){l2, 0, l2, -log(f), -log(f), l2});
-    o->log_base = VG_LOG_2;
-    direct_is(&job, apart, (double[]){1, 0, 1, -log2(f), -log2(f), 1});
-    o->log_base = VG_LOG_E;
-    o->normalise = 1;
-    direct_is(&job, apart, (double[]){1, 0, 1, -log(f), -log(f), l2});
-    o->normalise = 0;
-    o->pairs = VG_PAIRS_ALL;
-    o->floor_form = VG_FLOOR_ADD; /* x log(x + f), and log(y + f) inside */
-    double tu = -log(.5 + f), au = -log1p(f), cross = -log(f), epce = (2 * -log1p(f) + 2 * cross) / 4;
-    direct_is(&job, apart, (double[]){tu, au, tu - au, epce, epce - au, (2 * (log1p(f) - log(.5 + f))) / 4});
-    o->floor_form = VG_FLOOR_CLAMP; /* no floor here: the values are clamped already, and log 0 is log 1e-300 */
-    direct_is(&job, apart, (double[]){l2, 0, l2, -log(1e-300) / 2, -log(1e-300) / 2, l2 / 2});
-    o->floor_form = VG_FLOOR_MAX;
-    o->logits = 1; /* nor of logits */
-    direct_is(&job, apart, (double[]){l2, 0, l2, -log(1e-300) / 2, -log(1e-300) / 2, l2 / 2});
-    o->logits = 0;
-    job.m = 1;
-    double h = -(.25 * log(.25) + .75 * log(.75));
-    direct_is(&job, one, (double[]){h, h, 0, h, 0, 0});
-    o->pairs = VG_PAIRS_DISTINCT;
-    direct_is(&job, one, (double[]){h, h, 0, h, 0, 0});
 }
 
 static void wide_gates(void **state) {
@@ -576,7 +532,6 @@ int main(void) {
         cmocka_unit_test(already_distributions),
         cmocka_unit_test(members_that_agree),
         cmocka_unit_test(thinned_samples),
-        cmocka_unit_test(definitions),
         cmocka_unit_test(wide_gates),
         cmocka_unit_test(descents),
         cmocka_unit_test(trees_refused),

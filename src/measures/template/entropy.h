@@ -137,15 +137,15 @@ static measures ungated(tile *t) {
 
 /* --- gates */
 
-/* Zbar and its inverse. */
+/* 1/Zbar. Zbar and every Z_m are far from 0: a member has a class with p >= about 1/C, whose mean is p/M or more, and
+ * k times the class's factor is at most VG_SCORE_K_MOST VG_CLASS_K_MOST = 1e21, so that Gamma there is at least about
+ * 1e-21 / (M C). Even in float that is a normal number for every array that fits an address space. */
 static void gate_totals(tile *t) {
     for (size_t k = 0; k < t->K; k++) {
         vd sum = {0};
         for (size_t c = 0; c < t->C; c++)
             sum += t->gamma[k * t->C + c] * t->mu[c];
-        vl dead = ~(sum > 1e-290);
-        t->zbar[k] = vd_select(dead, vd_set(0.0), sum);
-        t->inverse_zbar[k] = 1.0 / vd_select(dead, vd_set(1.0), sum);
+        t->inverse_zbar[k] = 1.0 / sum;
     }
 }
 
@@ -187,15 +187,11 @@ static __attribute__((noinline)) vd normaliser(const tile *t, size_t k, size_t m
 
 INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation) {
     vd inverse = t->inverse_zbar[k], z = deviation * inverse;
-    vl dead = t->zbar[k] == 0.0, low = z < -0.5;
+    vl low = z < -0.5;
     vd y = 1.0 + z;
-    if (vl_any(low | dead)) {
-        vd direct = normaliser(t, k, m);
-        vl gone = dead | ~(direct > 1e-290);
-        t->gated_out |= gone;
-        y = vd_select(low, direct * inverse, y);
-        y = vd_select(gone, vd_set(1.0), y);
-        z = vd_select(low | gone, y - 1.0, z);
+    if (vl_any(low)) {
+        y = vd_select(low, normaliser(t, k, m) * inverse, y);
+        z = vd_select(low, y - 1.0, z);
     }
     vd over = vd_reciprocal(y);
     t->z[k * t->M + m] = z;

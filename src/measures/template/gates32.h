@@ -32,7 +32,7 @@ typedef struct gate32 {  /* running results of one gate */
     vf least, most, psi; /* extremes of 1 + omega, sum of psi(z) */
 } gate32;
 
-/* Recomputes Z_m/Zbar directly in double for lanes in which it is far below 1; lanes in which it vanishes get 1. */
+/* Recomputes Z_m/Zbar directly in double for lanes in which it is far below 1. */
 static __attribute__((noinline)) vf far_below(tile *t, size_t k, size_t i, vf y, vf z) {
     vd fixed[2];
     for (size_t b = 0; b < 2; b++) {
@@ -43,12 +43,8 @@ static __attribute__((noinline)) vf far_below(tile *t, size_t k, size_t i, vf y,
         fixed[b] = own;
         if (m >= t->M)
             continue;
-        vl low = vd_from(b ? vf_high(z) : vf_low(z)) < -0.5, dead = t->zbar[k] == 0.0;
-        vd direct = normaliser(t, k, m);
-        vl gone = low & ~dead & ~(direct > 1e-290);
-        t->gated_out |= gone;
-        fixed[b] = vd_select(low, direct * t->inverse_zbar[k], own);
-        fixed[b] = vd_select(gone, vd_set(1.0), fixed[b]);
+        vl low = vd_from(b ? vf_high(z) : vf_low(z)) < -0.5;
+        fixed[b] = vd_select(low, normaliser(t, k, m) * t->inverse_zbar[k], own);
     }
     return vf_pack(fixed[0], fixed[1]);
 }
@@ -149,8 +145,6 @@ static void weights32_one(tile *t, size_t k) {
 }
 
 static void gated_weights32(tile *t) {
-    for (size_t k = 0; k < t->K; k++)
-        t->gated_out |= t->zbar[k] == 0.0;
     gate_groups(t, weights32_four, weights32_three, weights32_one);
 }
 

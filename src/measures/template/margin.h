@@ -61,19 +61,53 @@ INLINE vd class_factors(const vg_kernel_job *job, vl class, size_t first, size_t
     return factor;
 }
 
+/* Writes three values of each lane to rows of `out`: three gates are the usual case. */
+#if VG_LANES == 8
+#define PUT_THREES(NAME, ELEMENT, VECTOR)                                                                              \
+    INLINE void NAME(ELEMENT *out, const VECTOR *from, size_t count) {                                                 \
+        VECTOR a = from[0], b = from[1], d = from[2], x, y, z;                                                         \
+        x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10);                                                                   \
+        y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);                                                                  \
+        z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);                                                                 \
+        x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);                                                                    \
+        y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);                                                                 \
+        z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15);                                                                 \
+        if (count == VG_LANES) {                                                                                       \
+            memcpy(out, &x, sizeof x);                                                                                 \
+            memcpy(out + 8, &y, sizeof y);                                                                             \
+            memcpy(out + 16, &z, sizeof z);                                                                            \
+        } else {                                                                                                       \
+            const VECTOR rows[3] = {x, y, z};                                                                          \
+            memcpy(out, rows, 3 * count * sizeof *out);                                                                \
+        }                                                                                                              \
+    }
+#else
+#define PUT_THREES(NAME, ELEMENT, VECTOR)                                                                              \
+    INLINE void NAME(ELEMENT *out, const VECTOR *from, size_t count) {                                                 \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            for (size_t c = 0; c < 3; c++)                                                                             \
+                out[3 * i + c] = from[c][i];                                                                           \
+    }
+#endif
+PUT_THREES(put_threes, double, vd)
+PUT_THREES(put_three_classes, int32_t, vj)
+
 /* mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, at every k. */
 static void write_decisions(const vg_kernel_job *job, const margin *g, size_t first, size_t count, vd sigma1,
                             vd sigma2) {
-    vd factor1 = class_factors(job, g->first, first, count), factor2 = class_factors(job, g->second, first, count);
+    vd own1 = class_factors(job, g->first, first, count), own2 = class_factors(job, g->second, first, count);
     int32_t *to = job->out.decision + first * job->k;
+    vj three[3];
     for (size_t k = 0; k < job->k; k++) {
-        vl clear = g->mu1 - job->gates[k] * factor1 * sigma1 > g->mu2 + job->gates[k] * factor2 * sigma2;
-        vj class = __builtin_convertvector(vl_select(clear, g->first, (vl){0} - 1), vj);
-        int32_t each[VG_LANES];
-        memcpy(each, &class, sizeof each);
-        for (size_t i = 0; i < count; i++)
-            to[i * job->k + k] = each[i];
+        vdm clear = vd_above(g->mu1 - job->gates[k] * own1 * sigma1, g->mu2 + job->gates[k] * own2 * sigma2);
+        vj class = __builtin_convertvector(vl_pick(clear, g->first, (vl){0} - 1), vj);
+        if (job->k == 3)
+            three[k] = class;
+        for (size_t i = 0; job->k != 3 && i < count; i++)
+            to[i * job->k + k] = class[i];
     }
+    if (job->k == 3)
+        put_three_classes(to, three, count);
 }
 
 static void write_margin(const vg_kernel_job *job, const margin *g, size_t first, size_t count) {
@@ -106,28 +140,6 @@ static void write_margins(const tile *t, size_t first, size_t count) {
         write_abstention(job, &g, first, count);
     if (wants_margin(&job->out))
         write_margin(job, &g, first, count);
-}
-
-/* Writes three values of each lane to rows of `out`: three gates are the usual case. */
-INLINE void put_threes(double *out, const vd *from, size_t count) {
-#if VG_LANES == 8
-    if (count == VG_LANES) {
-        vd a = from[0], b = from[1], d = from[2], x, y, z;
-        x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10);
-        y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);
-        z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);
-        x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);
-        y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);
-        z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15);
-        memcpy(out, &x, sizeof x);
-        memcpy(out + 8, &y, sizeof y);
-        memcpy(out + 16, &z, sizeof z);
-        return;
-    }
-#endif
-    for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c < 3; c++)
-            out[3 * i + c] = from[c][i];
 }
 
 /* Writes width values of each lane to rows of `out`, one row per lane. */

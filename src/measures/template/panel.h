@@ -59,6 +59,8 @@ typedef struct P(panel) {
     bool across, logs, extremes, spread; /* spread: means and variances are kept */
     bool ungated;                        /* a measure of the members as they are is asked for */
     bool margins;                        /* something is asked for that the leading classes and their spread give */
+    conventions by;
+    bool alike;        /* every k has the same gates, and the results of one of them */
     bool pairs, many;  /* EPJS is asked for; its members are too many to take their pairs one by one */
     bool each_pair;    /* pairs are taken one by one; the ratios of two members cancel */
     size_t direct;     /* the first columns that are read where they lie in the input; the others are in x */
@@ -85,7 +87,7 @@ typedef struct P(panel) {
     P(acc) * zbar, *inverse_zbar, *psi_z; /* [K] */
     vr *over_low, *inverse_real;          /* [K] the smallest over; 1/Zbar */
     P(set) * sets;                        /* [1 + K] */
-    vd *results;                          /* [SET_RESULTS][K] */
+    vd *results;                          /* finish_sets */
     vr *shift;                            /* [K] U of the current column, where `many` */
     tile integral[PANEL_HALVES];          /* of one class, where `many`; across: the first serves both halves */
     PANEL_REAL *row;                      /* [lanes][M][C] samples as reals, where they are not so in memory */
@@ -94,7 +96,7 @@ typedef struct P(panel) {
 #if VG_PANEL_DOUBLE
     vr total_lse, top_log; /* logits: sum over members of logsumexp, and largest sum over members of log p */
 #endif
-    vri sign, gated_out;                       /* OR of all members; lanes of which a member was gated to nothing */
+    vri sign;                                  /* OR of all members */
     vd mu1[PANEL_HALVES], mu2[PANEL_HALVES];   /* the two largest means, and their classes */
     vd var1[PANEL_HALVES], var2[PANEL_HALVES]; /* their variances, where lanes are samples */
     vl first1[PANEL_HALVES], second1[PANEL_HALVES];
@@ -137,7 +139,10 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
     t->job = job;
     t->M = job->m;
     t->C = job->c;
-    t->K = job->need_gated ? job->k : 0;
+    t->by = conventions_of(job);
+    /* The spread of one member is 0, so that k has no effect where eps is added to k sigma. */
+    t->alike = t->M == 1 && job->options.gate_eps_form == VG_GATE_EPS_OUTSIDE;
+    t->K = !job->need_gated ? 0 : t->alike ? 1 : job->k;
     t->across = across;
     t->J = across ? (t->C + PANEL_LANES - 1) / PANEL_LANES : t->C;
     t->end = t->J;
@@ -198,7 +203,7 @@ static bool P(carve_arrays)(P(panel) * t, const vg_kernel_job *job, bool across,
                  {&t->inverse_real, K, 1, sizeof(vr)},
                  {&t->shift, K, 1, sizeof(vr)},
                  {&t->sets, 1 + K, 1, sizeof *t->sets},
-                 {&t->results, K, SET_RESULTS, sizeof(vd)},
+                 {&t->results, 1 + job->k, SET_RESULTS * PANEL_HALVES, sizeof(vd)},
                  {&t->row, lanes, row, sizeof(PANEL_REAL)}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!carve_bytes(base, used, parts[i].at, parts[i].a, parts[i].b, parts[i].size))
@@ -223,6 +228,18 @@ static bool P(carve_shares)(P(panel) * t, void *base, size_t *used) {
     return true;
 }
 
+/* Parts start from 0; fold_parts leaves them so. */
+static void P(clear_parts)(P(set) * sets, size_t count) {
+    for (size_t s = 0; s < count; s++)
+        memset(&sets[s].part, 0, sizeof sets[s].part);
+}
+
 static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
-    return P(carve_arrays)(t, job, across, base, used) && P(carve_shares)(t, base, used);
+    if (!P(carve_arrays)(t, job, across, base, used) || !P(carve_shares)(t, base, used))
+        return false;
+    if (base)
+        P(clear_parts)(t->sets, 1 + t->K);
+    for (size_t s = 0; base && t->shares > 1 && s < t->shares; s++)
+        P(clear_parts)(t->parts[s].sets, 1 + t->K);
+    return true;
 }

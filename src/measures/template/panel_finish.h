@@ -70,15 +70,21 @@ static void P(write_columns)(const P(panel) * t) {
 static VG_NOINLINE void P(write_margins)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     margin g = P(leaders)(t, h);
-    if (job->figures) {
+    if (job->figures)
         write_abstention(job, &g, first, count);
-        for (size_t i = 0; i < count; i++) {
-            job->unit_variance[first + i] = t->variance_sum.h[h][i];
-            job->unit_total[first + i] = t->total.h[h][i];
-        }
-    }
     if (wants_margin(&job->out))
         write_margin(job, &g, first, count);
+}
+
+/* The figures of half h for the summary, but for those of the margin. */
+static VG_NOINLINE void P(write_figures)(const P(panel) * t, int h, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    put(job->unit_variance, t->variance_sum.h[h], first, count);
+    put(job->unit_total, t->total.h[h], first, count);
+    if (job->out.tu)
+        put(job->unit_tu, t->sets[0].tu.h[h], first, count);
+    if (job->out.gtu)
+        put(job->unit_gtu, t->sets[t->alike ? 1 : 1 + job->widest].tu.h[h], first, count);
 }
 
 #if VG_PANEL_DOUBLE
@@ -98,14 +104,7 @@ static VG_NOINLINE void P(write_logits)(const P(panel) * t) {
 }
 #endif
 
-/* EPJS of a set: panel_terms.h, or the sum itself. */
-INLINE vd P(set_epjs)(const P(panel) * t, const measures *set, vd pairs) {
-    double M = (double)t->M;
-    if (t->many)
-        return pairs;
-    return vd_max(set->eu * (1.0 - 1.0 / M) - pairs * (2.0 / (M * M)), vd_set(0.0));
-}
-
+/* The sums of set s in half h: the results of all sets need them. */
 INLINE measures P(set_of)(const P(panel) * t, size_t s, int h) {
     const P(set) *set = &t->sets[s];
     measures out = {set->tu.h[h], set->eu.h[h], set->reverse.h[h] - set->floors.h[h], set->diagonal.h[h]};
@@ -118,89 +117,55 @@ INLINE measures P(set_of)(const P(panel) * t, size_t s, int h) {
     return out;
 }
 
-static VG_NOINLINE void P(write_ungated)(const P(panel) * t, int h, size_t first, size_t count) {
+/* The results of every set, [SET_RESULTS][halves][1 + k of the job]. */
+static VG_NOINLINE void P(finish_sets)(const P(panel) * t) {
+    const conventions by = t->by;
+    size_t row = 1 + t->job->k, pitch = PANEL_HALVES * row;
+    for (size_t s = t->ungated ? 0 : 1; s <= t->K; s++)
+        UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        measures set = P(set_of)(t, s, h);
+        vd epjs = t->sets[s].pairs.h[h]; /* panel_terms.h, or the sum itself */
+        if (!t->many)
+            epjs = vd_max(set.eu * by.forward - epjs * by.meets, vd_set(0.0));
+        finish_set(&by, &set, epjs, t->results + (size_t)h * row + s, pitch);
+    }
+    for (vd *at = t->results; t->K && t->alike && at < t->results + SET_RESULTS * pitch; at += row)
+        for (size_t k = 1; k < t->job->k; k++)
+            at[1 + k] = at[1];
+}
+
+/* The results of one gated measure at every k. */
+static void P(put_gates)(double *to, const vg_kernel_job *job, const vd *from, size_t first, size_t count) {
+    if (!job->plane)
+        put_rows(to + first * job->k, job->k, from, count);
+    for (size_t k = 0; job->plane && k < job->k; k++)
+        put(to + k * job->plane, from[k], first, count);
+}
+
+/* Half h's results to their places; `threes`: three gates, whose results are adjacent. */
+INLINE void P(write_half)(const P(panel) * t, int h, size_t first, size_t count, bool threes) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
-    places to = {{out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs}};
-    measures set = P(set_of)(t, 0, h);
-    vd results[SET_RESULTS];
-    finish_set(job, &set, P(set_epjs)(t, &set, t->sets[0].pairs.h[h]), results, 1);
-    for (int i = 0; i < SET_RESULTS; i++)
-        put(to.at[i], results[i], first, count);
-    for (size_t i = 0; out->tu && job->figures && i < count; i++)
-        job->unit_tu[first + i] = set.tu[i];
-}
-
-/* A unit's members and gates, one by one. */
-typedef struct P(lost) {
-    const P(panel) * t;
-    size_t lane, k;
-} P(lost);
-
-static double P(lost_gate)(const P(lost) * of, size_t c) {
-    const P(panel) *t = of->t;
-    size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
-    return (double)t->gamma[j * t->K + of->k][at];
-}
-static double P(lost_value)(const P(lost) * of, size_t m, size_t c) {
-    const P(panel) *t = of->t;
-    size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
-    vr x = t->across ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
-    return (double)x[at];
-}
-static double P(lost_member)(const void *context, size_t m, size_t c) {
-    const P(lost) *of = context;
-    double sum = of->t->ztotal[of->k * of->t->M + m], p = P(lost_value)(of, m, c);
-    return sum > 1e-290 ? p * P(lost_gate)(of, c) / sum : p;
-}
-
-/* A unit of which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
-static __attribute__((noinline)) void P(rescue)(P(panel) * t, size_t lane, size_t k, const places *to, size_t unit) {
-    const vg_kernel_job *job = t->job;
-    double *sums = t->ztotal + k * t->M, results[6]; /* no longer needed: holds Z_m */
-    P(lost) of = {t, lane, k};
-    for (size_t m = 0; m < t->M; m++) {
-        sums[m] = 0;
-        for (size_t c = 0; c < t->C; c++)
-            sums[m] += P(lost_gate)(&of, c) * P(lost_value)(&of, m, c);
+    double *const plain[SET_RESULTS] = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs};
+    double *const gated[SET_RESULTS] = {out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs};
+    size_t row = threes ? 4 : 1 + job->k;
+    const vd *from = t->results + (size_t)h * row;
+    UNROLL
+    for (int i = 0; i < SET_RESULTS; i++, from += PANEL_HALVES * row) {
+        put(plain[i], from[0], first, count);
+        if (gated[i] && threes)
+            put_threes(gated[i] + first * 3, from + 1, count);
+        else if (gated[i])
+            P(put_gates)(gated[i], job, from + 1, first, count);
     }
-    vg_measures__direct(results, P(lost_member), &of, job);
-    for (int i = 0; i < SET_RESULTS; i++)
-        if (to->at[i])
-            to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
 }
-
-static VG_NOINLINE void P(write_gated)(P(panel) * t, int h, size_t first, size_t count) {
-    const vg_kernel_job *job = t->job;
-    const vg_scores *out = &job->out;
-    size_t K = t->K;
-    places to = {{out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs}};
-    for (size_t k = 0; k < K; k++) {
-        measures set = P(set_of)(t, 1 + k, h);
-        finish_set(job, &set, P(set_epjs)(t, &set, t->sets[1 + k].pairs.h[h]), t->results + k, K);
-        if (k == job->widest && out->gtu && job->figures)
-            for (size_t i = 0; i < count; i++)
-                job->unit_gtu[first + i] = set.tu[i];
-    }
-    for (int i = 0; i < SET_RESULTS; i++) {
-        if (to.at[i] && !job->plane && K == 3)
-            put_threes(to.at[i] + first * 3, t->results + 3 * i, count);
-        else if (to.at[i] && !job->plane)
-            put_rows(to.at[i] + first * K, K, t->results + (size_t)i * K, count);
-        for (size_t k = 0; to.at[i] && job->plane && k < K; k++)
-            put(to.at[i] + k * job->plane, t->results[(size_t)i * K + k], first, count);
-    }
-    if (!vri_any(t->gated_out))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        size_t lane = (size_t)h * VG_LANES + i;
-        if (!t->gated_out[t->across ? 0 : lane])
-            continue;
-        for (size_t k = 0; k < K; k++)
-            P(rescue)(t, lane, k, &to, first + i);
-        if (out->flags)
-            out->flags[first + i] |= VG_FLAG_GATED_OUT;
-    }
+static VG_NOINLINE void P(write_sets)(const P(panel) * t, int h, size_t first, size_t count) {
+    bool threes = t->job->k == 3 && !t->job->plane;
+    if (threes && count == VG_LANES)
+        P(write_half)(t, h, first, VG_LANES, true);
+    else
+        P(write_half)(t, h, first, count, false);
 }
 
 /* Whether some row of a panel may not be a distribution, by its sum in float and by its signs. */
@@ -227,6 +192,8 @@ static void P(write_panel)(P(panel) * t) {
     if (job->options.logits && (job->out.energy || job->out.maxlogit))
         P(write_logits)(t);
 #endif
+    if (t->ungated || t->K)
+        P(finish_sets)(t);
     for (int h = 0; h < PANEL_HALVES; h++) {
         size_t done = (size_t)h * VG_LANES, some = count > done ? count - done : 0;
         if (some == 0)
@@ -234,9 +201,9 @@ static void P(write_panel)(P(panel) * t) {
         some = some < VG_LANES ? some : VG_LANES;
         if (t->margins)
             P(write_margins)(t, h, first + done, some);
-        if (t->ungated)
-            P(write_ungated)(t, h, first + done, some);
-        if (t->K)
-            P(write_gated)(t, h, first + done, some);
+        if (job->figures)
+            P(write_figures)(t, h, first + done, some);
+        if (t->ungated || t->K)
+            P(write_sets)(t, h, first + done, some);
     }
 }

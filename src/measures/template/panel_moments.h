@@ -251,20 +251,14 @@ static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) * t, size_t
 }
 
 /* z = Z_m/Zbar - 1 of member m at gate k: omega and over; returns psi(z). */
-INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse, vri dead) {
+INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse) {
     vr z = deviation * inverse, y = 1 + z, lambda, psi, phi;
-    vri low = (z < (PANEL_REAL)-0.5) | dead;
+    vri low = z < (PANEL_REAL)-0.5;
     if (vri_any(low)) {
-        P(acc) direct = P(normaliser)(t, k, m), ratio;
-        vri gone = dead;
+        P(acc) ratio = P(normaliser)(t, k, m);
         for (int h = 0; h < PANEL_HALVES; h++)
-            ratio.h[h] = direct.h[h] * t->inverse_zbar[k].h[h];
-        for (int i = 0; i < PANEL_LANES; i++)
-            gone[i] |= direct.h[i / VG_LANES][i % VG_LANES] > 1e-290 ? 0 : -1;
-        gone &= low;
-        t->gated_out |= gone;
+            ratio.h[h] *= t->inverse_zbar[k].h[h];
         y = P(choose)(low, P(narrow)(ratio), y);
-        y = P(choose)(gone, vr_set(1), y);
         z = P(choose)(low, y - 1, z);
     }
     vr over = vr_reciprocal(y);
@@ -280,20 +274,15 @@ INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr in
 static VG_NOINLINE void P(weights)(P(panel) * t) {
     for (size_t k = 0; k < t->K; k++) {
         t->zbar[k] = P(complete)(t, t->zbar[k]);
-        P(acc) psi = {{{0}}}, gone;
+        P(acc) psi = {{{0}}};
         UNROLL
-        for (int h = 0; h < PANEL_HALVES; h++) {
-            vl none = ~(t->zbar[k].h[h] > 1e-290);
-            t->zbar[k].h[h] = vd_select(none, vd_set(0.0), t->zbar[k].h[h]);
-            t->inverse_zbar[k].h[h] = 1.0 / vd_select(none, vd_set(1.0), t->zbar[k].h[h]);
-            gone.h[h] = vd_select(none, vd_set(1.0), vd_set(0.0));
-        }
-        vri dead = (vri)(P(narrow)(gone) > 0);
+        for (int h = 0; h < PANEL_HALVES; h++)
+            t->inverse_zbar[k].h[h] = 1.0 / t->zbar[k].h[h]; /* entropy.h: Zbar is not 0 */
         vr inverse = t->inverse_real[k] = P(narrow)(t->inverse_zbar[k]);
         t->over_low[k] = vr_set((PANEL_REAL)1e30);
         for (size_t m = 0; m < t->M; m++) {
             vr sum = t->across ? vr_set((PANEL_REAL)t->ztotal[k * t->M + m]) : t->zsum[k * t->M + m];
-            P(add)(&psi, P(member_weight)(t, k, m, sum, inverse, dead));
+            P(add)(&psi, P(member_weight)(t, k, m, sum, inverse));
         }
         for (int h = 0; h < PANEL_HALVES; h++)
             t->psi_z[k].h[h] = psi.h[h] * (1.0 / (double)t->M);

@@ -106,11 +106,10 @@ static void refine_columns(panel_s *t, void (*column)(panel_s *, size_t)) {
 
 /* The choice of lanes does not depend on other lanes, nor on which results are requested. */
 static void refine_panel(panel_s *t) {
-    vl some = {0};
-    for (size_t k = 0; t->job->need_gated_reverse && k < t->K; k++)
-        for (int h = 0; h < 2; h++)
-            some |= ~(t->sets[1 + k].reverse.h[h] < LARGE);
-    if (!vl_any(some))
+    vdm some = vd_reaches(vd_set(0.0), LARGE);
+    for (size_t k = 0; t->logs && t->job->need_gated_reverse && k < t->K; k++)
+        some |= vd_reaches(t->sets[1 + k].reverse.h[0], LARGE) | vd_reaches(t->sets[1 + k].reverse.h[1], LARGE);
+    if (!vdm_any(some))
         return;
     memset(t->fine_z, 0, 2 * t->K * t->M * sizeof *t->fine_z);
     refine_columns(t, refine_gates);

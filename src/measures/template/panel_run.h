@@ -4,9 +4,14 @@
  * its own sums, and writes to its part of the arrays over columns. The sums of the shares are added in their order, so
  * that the result has the same bits whichever threads compute them. */
 
+INLINE void P(clear_set)(P(set) * set) {
+    const P(acc) zero = {{{0}}};
+    set->tu = set->eu = set->reverse = set->pairs = set->floors = set->diagonal = zero;
+}
+
 static void P(clear_sums)(P(panel) * t) {
     t->variance_sum = t->total = (P(acc)){{{0}}};
-    t->sign = t->gated_out = (vri){0};
+    t->sign = (vri){0};
     t->variance_part = vr_set(0);
     for (size_t m = 0; m < t->M; m++)
         t->rows[m] = vr_set(0);
@@ -16,7 +21,8 @@ static void P(clear_sums)(P(panel) * t) {
     }
     for (size_t k = 0; k < t->K; k++)
         t->zbar[k] = (P(acc)){{{0}}};
-    memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
+    for (size_t s = 0; s <= t->K; s++) /* parts are 0 between two panels: fold_parts */
+        P(clear_set)(&t->sets[s]);
     for (int h = 0; h < PANEL_HALVES; h++) {
         t->mu1[h] = t->mu2[h] = vd_set(-1.0);
         t->var1[h] = t->var2[h] = vd_set(0.0);

@@ -125,13 +125,11 @@ static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, 
 static vg_status panel_large(const panel_s *t, char *workspace) {
     const vg_kernel_job *job = t->job;
     const set_s *own = &t->sets[0];
-    vl some = {0}; /* lanes past the last unit repeat it */
-    for (int h = 0; t->logs && h < 2; h++)
-        some |= ~(own->eu.h[h] < PANEL_LARGE);
+    /* lanes past the last unit repeat it */
+    vdm some = vd_reaches(own->eu.h[0], PANEL_LARGE) | vd_reaches(own->eu.h[1], PANEL_LARGE);
     for (size_t k = 0; t->logs && k < t->K; k++)
-        for (int h = 0; h < 2; h++)
-            some |= ~(t->psi_z[k].h[h] < LARGE);
-    for (size_t i = 0; vl_any(some) && i < t->count; i++) {
+        some |= vd_reaches(t->psi_z[k].h[0], LARGE) | vd_reaches(t->psi_z[k].h[1], LARGE);
+    for (size_t i = 0; t->logs && vdm_any(some) && i < t->count; i++) {
         int h = (int)(i / VG_LANES), lane = (int)(i % VG_LANES);
         bool large = !(t->sets[0].eu.h[h][lane] < PANEL_LARGE), gated = large;
         for (size_t k = 0; k < t->K && (job->need_gated_logs || job->out.gepjs); k++)

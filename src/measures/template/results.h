@@ -4,27 +4,42 @@ typedef struct places { /* where one set's results are written */
     double *at[SET_RESULTS];
 } places;
 
-/* Pairs, base of the logarithm, normalisation: the results TU AU EU EPCE EPKL EPJS, `pitch` apart. */
-INLINE void finish_set(const vg_kernel_job *job, const measures *set, vd epjs, vd *to, size_t pitch) {
-    const vg_score_options *o = &job->options;
-    bool add = !o->logits && o->floor_form == VG_FLOOR_ADD;
-    double M = (double)job->m, pairs = o->pairs == VG_PAIRS_DISTINCT ? (job->m > 1 ? M / (M - 1) : 0.0) : 1.0;
-    double unit = o->log_base == VG_LOG_2 ? 1.0 / VG_LN2 : 1.0;
-    double share = unit * (o->normalise ? 1.0 / (log((double)job->c) * unit) : 1.0);
-    vd zero = {0}, eu = vd_max(set->eu, zero), epkl = eu + set->reverse;
-    if (o->pairs == VG_PAIRS_DISTINCT)
-        epkl -= set->diagonal * (1.0 / M);
-    epkl *= pairs;
-    if (job->m == 1)
-        eu = epkl = epjs = zero;
+/* What the options make of finished sums, the same for every sample: factors of the results, and the least values. */
+typedef struct conventions {
+    double share, unit; /* of TU AU EU, and of the others: base of the logarithm, and normalisation */
+    double pairs;       /* M/(M - 1) where only distinct pairs count, else 1 */
+    double diagonal;    /* 1/M there, else 0 */
     /* The shifted logarithm of VG_FLOOR_ADD can make an entropy negative; otherwise a negative value is rounding. */
-    vd au = add ? set->tu - eu : vd_max(set->tu - eu, zero), epce = au + epkl;
-    if (add)
-        epkl = vd_max(epkl, zero);
-    to[0] = set->tu * share;
-    to[pitch] = au * share;
-    to[2 * pitch] = eu * share;
-    to[3 * pitch] = epce * unit;
-    to[4 * pitch] = epkl * unit;
-    to[5 * pitch] = epjs * (pairs * unit);
+    double least_au, least_epkl;
+    double forward, meets; /* EPJS by pairs (panel_terms.h): factors of EU and of the sum over pairs */
+    bool alone;            /* one member, of which every epistemic term is 0 */
+} conventions;
+
+static conventions conventions_of(const vg_kernel_job *job) {
+    const vg_score_options *o = &job->options;
+    bool add = !o->logits && o->floor_form == VG_FLOOR_ADD, distinct = o->pairs == VG_PAIRS_DISTINCT;
+    double M = (double)job->m, unit = o->log_base == VG_LOG_2 ? 1.0 / VG_LN2 : 1.0;
+    return (conventions){.share = unit * (o->normalise ? 1.0 / (log((double)job->c) * unit) : 1.0),
+                         .unit = unit,
+                         .pairs = distinct ? (job->m > 1 ? M / (M - 1) : 0.0) : 1.0,
+                         .diagonal = distinct ? 1.0 / M : 0.0,
+                         .least_au = add ? -(double)INFINITY : 0.0,
+                         .least_epkl = add ? 0.0 : -(double)INFINITY,
+                         .forward = 1.0 - 1.0 / M,
+                         .meets = 2.0 / (M * M),
+                         .alone = job->m == 1};
+}
+
+/* The results TU AU EU EPCE EPKL EPJS of a set, `pitch` apart. */
+INLINE void finish_set(const conventions *by, const measures *set, vd epjs, vd *to, size_t pitch) {
+    vd zero = {0}, eu = vd_max(set->eu, zero), epkl = (eu + set->reverse - set->diagonal * by->diagonal) * by->pairs;
+    if (by->alone)
+        eu = epkl = epjs = zero;
+    vd au = vd_max(set->tu - eu, vd_set(by->least_au)), epce = au + epkl;
+    to[0] = set->tu * by->share;
+    to[pitch] = au * by->share;
+    to[2 * pitch] = eu * by->share;
+    to[3 * pitch] = epce * by->unit;
+    to[4 * pitch] = vd_max(epkl, vd_set(by->least_epkl)) * by->unit;
+    to[5 * pitch] = epjs * (by->pairs * by->unit);
 }

@@ -182,14 +182,20 @@ INLINE vd vd_quotient(vd x, double count, double inverse) {
 #endif
 }
 
-/* Masks of double lanes and choice by them. */
+/* Masks of double lanes and choice by them; NaN reaches every value. */
 #if defined(VG_TIER_IS_AVX512)
 typedef __mmask8 vdm;
 INLINE vdm vd_above(vd a, vd b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ); }
+INLINE vdm vd_reaches(vd a, double least) {
+    return _mm512_cmp_pd_mask((__m512d)a, _mm512_set1_pd(least), _CMP_NLT_UQ);
+}
+INLINE bool vdm_any(vdm mask) { return mask != 0; }
 INLINE vl vl_pick(vdm mask, vl yes, vl no) { return (vl)_mm512_mask_blend_epi64(mask, (__m512i)no, (__m512i)yes); }
 #else
 typedef vl vdm;
 INLINE vdm vd_above(vd a, vd b) { return a > b; }
+INLINE vdm vd_reaches(vd a, double least) { return ~(a < least); }
+INLINE bool vdm_any(vdm mask) { return vl_any(mask); }
 INLINE vl vl_pick(vdm mask, vl yes, vl no) { return vl_select(mask, yes, no); }
 #endif
 

@@ -21,38 +21,6 @@ static measures gated_add(tile *t, size_t k) {
     return out;
 }
 
-/* The gated members of one lane at one k, built in t->single. */
-static double single_member(const void *context, size_t m, size_t c) {
-    const tile *t = context;
-    return t->single[m * t->C + c];
-}
-
-/* A lane in which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
-static void rescue(const tile *t, size_t k, int lane, const places *to, size_t unit) {
-    const vg_kernel_job *job = t->job;
-    size_t M = t->M, C = t->C;
-    double *q = t->single, results[6];
-    for (size_t m = 0; m < M; m++) {
-        double sum = 0;
-        for (size_t c = 0; c < C; c++)
-            sum += t->gamma[k * C + c][lane] * value_at(t, t->fused, m, c)[lane];
-        for (size_t c = 0; c < C; c++) {
-            double p = value_at(t, t->fused, m, c)[lane];
-            q[m * C + c] = sum > 1e-290 ? p * t->gamma[k * C + c][lane] / sum : p;
-        }
-    }
-    for (size_t c = 0; job->gated_means && c < C; c++) {
-        double sum = 0;
-        for (size_t m = 0; m < M; m++)
-            sum += q[m * C + c];
-        job->gated_means[(unit * t->K + k) * C + c] = sum / (double)M;
-    }
-    vg_measures__direct(results, single_member, t, job);
-    for (int i = 0; i < SET_RESULTS; i++)
-        if (to->at[i])
-            to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
-}
-
 static void score_ungated(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
@@ -61,7 +29,8 @@ static void score_ungated(tile *t, size_t first, size_t count) {
         return;
     measures set = ungated(t);
     vd results[SET_RESULTS];
-    finish_set(job, &set, t->js[0], results, 1);
+    conventions by = conventions_of(job);
+    finish_set(&by, &set, t->js[0], results, 1);
     for (int i = 0; i < SET_RESULTS; i++)
         put(to.at[i], results[i], first, count);
     for (size_t i = 0; out->tu && job->figures && i < count; i++)
@@ -71,11 +40,12 @@ static void score_ungated(tile *t, size_t first, size_t count) {
 static void score_gated(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
+    conventions by = conventions_of(job);
     size_t K = t->K;
     places to = {{out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs}};
     for (size_t k = 0; k < K; k++) {
         measures set = floor_add(t) ? gated_add(t, k) : t->fused ? gated32(t, k) : gated(t, k);
-        finish_set(job, &set, t->js[1 + k], t->results + k, K);
+        finish_set(&by, &set, t->js[1 + k], t->results + k, K);
         if (k == job->widest && out->gtu && job->figures)
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
@@ -88,12 +58,6 @@ static void score_gated(tile *t, size_t first, size_t count) {
         for (size_t k = 0; to.at[i] && job->plane && k < K; k++)
             put(to.at[i] + k * job->plane, t->results[(size_t)i * K + k], first, count);
     }
-    for (int lane = 0; vl_any(t->gated_out) && lane < (int)count; lane++)
-        for (size_t k = 0; t->gated_out[lane] && k < K; k++)
-            rescue(t, k, lane, &to, first + (size_t)lane);
-    for (size_t i = 0; out->flags && i < count; i++)
-        if (t->gated_out[i])
-            out->flags[first + i] |= VG_FLAG_GATED_OUT;
 }
 
 /* The double forms, phase by phase; the integral in float where that is exact enough. */

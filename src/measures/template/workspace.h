@@ -18,8 +18,7 @@ typedef struct tile {
     vd *phi, *psi;                  /* [C] means over members of the two Bregman terms against mu */
     vd *gamma;                      /* [K][C] the gates */
     vd *z, *omega, *weight;         /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
-    /* [K] sum_c Gamma mu (0: gated to nothing) and its inverse; mean of psi(Z_m/Zbar - 1) */
-    vd *zbar, *inverse_zbar, *psi_z;
+    vd *inverse_zbar, *psi_z;       /* [K] 1 over sum_c Gamma mu; mean of psi(Z_m/Zbar - 1) */
     vd *weight_low, *weight_high; /* [K] extremes of 1/Z_m */
     vd *shift, *cross;            /* [K][C] means over members of omega p and of omega p log(p/mu) */
     vd *gmean;                    /* [K][C] mean gated distribution */
@@ -47,9 +46,7 @@ typedef struct tile {
     /* [1 + K] for few members: of its marked classes the values and the largest members */
     vd *js_marked, *js_reach;
     vd *results;    /* [SET_RESULTS][K] finished results */
-    double *single; /* [M][C] one lane's gated members, for lanes where some Z_m vanished */
     vd total_lse;   /* logits: sum over members of logsumexp */
-    vl gated_out;   /* lanes where some Z_m vanished */
     /* lanes that the double forms write (psi: the second result); all, except when they correct the float ones */
     vl write, write_psi;
     size_t first, count; /* the units in the lanes */
@@ -112,7 +109,7 @@ static bool carve_doubles(tile *t, char *b, size_t *used) {
     vd **per_gate_member[] = {&t->z, &t->omega, &t->weight};
     for (size_t i = 0; ok && i < sizeof per_gate_member / sizeof *per_gate_member; i++)
         ok = carve_one(b, used, per_gate_member[i], K, M);
-    vd **per_gate[] = {&t->zbar, &t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
+    vd **per_gate[] = {&t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, used, per_gate[i], K, 1);
     return ok;
@@ -144,18 +141,16 @@ static bool carve_floats(tile *t, char *b, size_t *used) {
 /* Arrays of the integrals and of the results. */
 static bool carve_sets(tile *t, char *b, size_t *used) {
     size_t M = t->M, C = t->C, K = t->K;
-    vd *ratio = NULL, *wide = NULL, *pairs = NULL, *single = NULL;
+    vd *ratio = NULL, *wide = NULL, *pairs = NULL;
     bool ok = carve_one(b, used, &t->columns, M + 4, 1) && carve_one(b, used, &t->js, 1 + K, 1) &&
               carve_one(b, used, &wide, t->few_pitch / 2, C) &&
               carve_one(b, used, &pairs, M <= FEW_MEMBERS ? 2 + K / 2 : 0, 2 * t->vectors) &&
               carve_one(b, used, &t->js_marked, 1 + K, 1) && carve_one(b, used, &t->js_reach, 1 + K, 1) &&
               carve_one(b, used, &t->results, K, SET_RESULTS) && carve_one(b, used, &ratio, 1 + K, 1) &&
-              carve_one(b, used, &t->wide, 4 + K, 1) && carve_one(b, used, &t->weight_share, 1 + K, 1) &&
-              carve_one(b, used, &single, K ? M / VG_LANES + 1 : 0, C);
+              carve_one(b, used, &t->wide, 4 + K, 1) && carve_one(b, used, &t->weight_share, 1 + K, 1);
     t->weight_ratio = (vh *)ratio;
     t->few = (vh *)wide;
     t->pairs32 = (vf *)pairs;
-    t->single = (double *)single;
     return ok;
 }
 

@@ -1,0 +1,94 @@
+/* test_measures_extremes.c - the ends of the scale of k and of the number of members, against the reference in every
+ * SIMD tier: the largest k with the largest factor of every class, at which the normalisers Z_m are smallest, and one
+ * member, of which k changes nothing. */
+#include "measures_util.h"
+
+static score_case *cases;
+static size_t case_count;
+
+static const double ks[] = {1e-3, 1, 1e15, 1e300};
+enum { KS = sizeof ks / sizeof *ks };
+
+static void add(const char *name, double *data, vg_dtype dtype, const size_t shape[3], const vg_score_options *o) {
+    cases[case_count++] = case_new(name, data, dtype, shape[0], shape[1], shape[2], o);
+}
+
+/* Members that share no class, or some, where every class has the largest k; both kernels, panels across classes too.
+ * EPJS of many members needs normalisers that lie close together, so a factor is the same for all classes. */
+static void add_widest(vg_dtype dtype) {
+    static const size_t shapes[][3] = {{33, 2, 2}, {20, 5, 3}, {9, 12, 30}, {3, 3, 200}};
+    static const maker kinds[] = {MAKE_ONE_HOT, MAKE_FLOOR, MAKE_SOME_ZERO};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            size_t n = shapes[s][0], m = shapes[s][1], c = shapes[s][2];
+            double *factors = ref_alloc(c, sizeof *factors);
+            vg_score_options o = VG_SCORE_OPTIONS_INIT;
+            for (size_t i = 0; i < c; i++)
+                factors[i] = VG_CLASS_K_MOST;
+            o.k = ks, o.k_count = KS, o.class_k = factors, o.class_k_count = c;
+            add("widest", make_predictions(n, m, c, kinds[k], 0.1), dtype, shapes[s], &o);
+            free(factors);
+        }
+}
+
+/* One member in panels of both layouts and in tiles (VG_FLOOR_ADD), with both forms of eps in the gate. */
+static void add_alone(vg_dtype dtype) {
+    static const size_t shapes[][3] = {{35, 1, 2}, {17, 1, 10}, {3, 1, 200}};
+    for (int preset = 0; preset <= (int)VG_PRESET_MLJKU; preset++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            vg_score_options o = VG_SCORE_OPTIONS_INIT;
+            assert_int_equal(vg_score_options_preset(&o, (vg_preset)preset), VG_OK);
+            o.k = ks, o.k_count = KS;
+            add("alone", make_predictions(shapes[s][0], 1, shapes[s][2], MAKE_DIRICHLET, 0.5), dtype, shapes[s], &o);
+        }
+}
+
+static void within_tolerances(void **state) {
+    (void)state;
+    cases_agree(cases, case_count);
+}
+
+/* No member is ever gated to nothing. */
+static void none_is_gated_out(void **state) {
+    (void)state;
+    for (size_t i = 0; i < case_count; i++) {
+        vg_scores got = scores_new(cases[i].shape);
+        assert_int_equal(vg_score(&got, NULL, &cases[i].view, &cases[i].options), VG_OK);
+        for (size_t u = 0; u < cases[i].view.n; u++)
+            assert_int_equal(got.flags[u] & VG_FLAG_GATED_OUT, 0);
+        scores_free(&got);
+    }
+}
+
+/* Of one member, with eps added to k sigma, every k has the results of the first, bit by bit. */
+static void one_member_has_one_result(void **state) {
+    (void)state;
+    for (size_t i = 0; i < case_count; i++) {
+        const score_case *s = &cases[i];
+        vg_scores got = scores_new(s->shape);
+        double *const gated[] = {got.gtu, got.gau, got.geu, got.gepce, got.gepkl, got.gepjs};
+        assert_int_equal(vg_score(&got, NULL, &s->view, &s->options), VG_OK);
+        for (size_t g = 0; s->view.m == 1 && s->options.gate_eps_form == VG_GATE_EPS_OUTSIDE && g < 6; g++)
+            for (size_t at = 0; at < s->view.n * KS; at++)
+                assert_memory_equal(&gated[g][at], &gated[g][at / KS * KS], sizeof(double));
+        scores_free(&got);
+    }
+}
+
+static int suite(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(within_tolerances), cmocka_unit_test(none_is_gated_out),
+                                       cmocka_unit_test(one_member_has_one_result)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void) {
+    cases = ref_alloc(64, sizeof *cases);
+    rng_state = 77 + seed_shift();
+    for (int wide = 0; wide < 2; wide++) {
+        add_widest(wide ? VG_F64 : VG_F32);
+        add_alone(wide ? VG_F64 : VG_F32);
+    }
+    int failed = run_cases(cases, case_count, suite);
+    free(cases);
+    return failed;
+}
