@@ -6,7 +6,8 @@
  *
  *     var A = sum_pos (placement - A)^2 / (P (P - 1)) + sum_neg (placement - A)^2 / (Q (Q - 1))
  *
- * Placements come from the rows below each (rows_below.c), so all of it is O(n log n). Where several rows belong to a
+ * Placements come from the rows below each (rows_below.c), so all of it is O(n log n). They are read and summed some
+ * rows at a time, in the order of the rows, and kept nowhere. Where several rows belong to a
  * sample (multilabel), their influences (placement - A) / P or / Q are summed by sample first: G / (G - 1) sum_g (sum
  * of influences)^2 over G samples (Obuchowski 1997). The influences of two measures give the variance of their
  * difference likewise. */
@@ -56,71 +57,112 @@ double vg_evaluate__placements(double *influence, const uint32_t *order, const u
     return area;
 }
 
-/* The variance of the sum of a[row] - b[row] (b may be NULL). positive: marks by row; `width` consecutive rows per
- * sample. */
-static double influence_variance(const double *a, const double *b, const uint8_t *positive, size_t rows, size_t width) {
-    double by_side[2] = {0, 0}, count[2] = {0, 0}, all = 0;
-    for (size_t i = 0; i < rows; i += width) {
-        double sum = 0;
-        for (size_t j = i; j < i + width && j < rows; j++)
-            sum += a[j] - (b ? b[j] : 0);
-        bool side = positive[i] != 0;
-        by_side[side] += sum * sum;
-        count[side]++;
-        all += sum * sum;
+/* The variance of an area, or of the difference of two, from the influences of all rows, which are added in the order
+ * of the rows. Those of a sample, `width` rows, are summed first. */
+typedef struct influence_sums {
+    size_t width, part; /* rows of the open sample */
+    double sum;         /* of the open sample */
+    double of[2], all;  /* squares: of one row a sample by kind, and of all samples */
+    size_t count[2], samples;
+} influence_sums;
+
+/* value, or 0 where it is not wanted, without a branch: which kind a row is cannot be predicted. */
+static inline double value_if(bool wanted, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits &= -(uint64_t)wanted;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Samples of one row. Adding 0 changes no sum. */
+static void add_single(influence_sums *s, const double *a, const double *b, const uint8_t *positive, size_t n) {
+    double of[2] = {s->of[0], s->of[1]};
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        double own = b ? a[i] - b[i] : a[i], square = own * own;
+        of[0] += value_if(!positive[i], square);
+        of[1] += value_if(positive[i] != 0, square);
+        hits += positive[i] != 0;
     }
-    if (width > 1) {
-        double samples = count[0] + count[1];
-        return samples > 1 ? all * samples / (samples - 1) : 0;
+    memcpy(s->of, of, sizeof of);
+    s->count[0] += n - hits;
+    s->count[1] += hits;
+}
+
+/* The influences of the next n rows: a[row] - b[row] (b may be NULL). */
+static void add_influences(influence_sums *s, const double *a, const double *b, const uint8_t *positive, size_t n) {
+    if (s->width == 1)
+        add_single(s, a, b, positive, n);
+    for (size_t i = 0; s->width > 1 && i < n; i++) {
+        s->sum += b ? a[i] - b[i] : a[i];
+        if (++s->part < s->width)
+            continue;
+        s->all += s->sum * s->sum;
+        s->samples++;
+        s->part = 0;
+        s->sum = 0;
     }
-    double total = 0;
-    for (size_t side = 0; side < 2; side++)
-        total += count[side] > 1 ? by_side[side] * count[side] / (count[side] - 1) : 0;
-    return count[0] > 1 || count[1] > 1 ? total : 0;
+}
+
+static double influence_variance(const influence_sums *s) {
+    double total = 0, samples = (double)s->samples;
+    if (s->width > 1)
+        return samples > 1 ? s->all * samples / (samples - 1) : 0;
+    for (size_t side = 0; side < 2; side++) {
+        double count = (double)s->count[side];
+        total += count > 1 ? s->of[side] * count / (count - 1) : 0;
+    }
+    return s->count[0] > 1 || s->count[1] > 1 ? total : 0;
+}
+
+/* The interval of an area. positives, negatives: rows. */
+static vg_estimate area_estimate(const vg_area *a, const influence_sums *sums, double confidence) {
+    vg_estimate e = {a->area, NAN, NAN};
+    double width = (double)sums->width,
+           hits = a->positives / width;   /* as many as there are samples, for the boundary */
+    double others = a->negatives / width; /* method */
+    if (!isnan(a->area))
+        vg_evaluate__auroc_interval(&e, influence_variance(sums), hits > 1 ? hits : 1, others > 1 ? others : 1,
+                                    confidence);
+    return e;
 }
 
 vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
                                         size_t width, double confidence) {
-    vg_estimate e = {area, NAN, NAN};
+    influence_sums sums = {.width = width};
     double hits = 0;
     for (size_t i = 0; i < rows; i++)
         hits += positive[i] != 0;
-    double others = ((double)rows - hits) / (double)width; /* as many as there are samples, for the boundary method */
-    hits /= (double)width;
     if (!isnan(area))
-        vg_evaluate__auroc_interval(&e, influence_variance(influence, NULL, positive, rows, width), hits > 1 ? hits : 1,
-                                    others > 1 ? others : 1, confidence);
-    return e;
+        add_influences(&sums, influence, NULL, positive, rows);
+    return area_estimate(&(vg_area){area, hits, (double)rows - hits}, &sums, confidence);
 }
 
-/* --- public --- */
+/* --- one measure, and two --- */
+static vg_area area_of(const vg_rows_below *counts) {
+    double pairs = counts->positives * counts->negatives;
+    return (vg_area){pairs > 0 ? counts->sum / pairs : NAN, counts->positives, counts->negatives};
+}
 
-/* The area of a measure and the influences of its rows on it. */
-static vg_status influences(double *area, double *influence, vg_rank_room *room, const vg_rank_column *column,
-                            const uint8_t *positive, size_t rows) {
-    double sum, positives = 0;
-    vg_base__populate(influence, rows * sizeof *influence);
-    VG_TRY(vg_evaluate__rows_below(influence, &sum, room, column, positive, rows));
-    for (size_t i = 0; i < rows; i++)
-        positives += positive[i] != 0;
-    double negatives = (double)rows - positives, pairs = positives * negatives;
-    *area = pairs > 0 ? sum / pairs : NAN;
-    for (size_t i = 0; pairs > 0 && i < rows; i++) { /* by selections: which side a row is on cannot be predicted */
-        double count = positive[i] ? influence[i] : positives - influence[i];
-        double of = positive[i] ? negatives : positives, own = positive[i] ? positives : negatives;
-        influence[i] = (count / of - *area) / own;
+/* Reads the counts of all rows and adds their influences: those of both measures (alone[0], alone[1]), and those on the
+ * difference of the areas. Any may be NULL; counts[1] too, then only alone[0] is filled. */
+static void add_rows(influence_sums *alone[2], influence_sums *difference, vg_rows_below *counts[2],
+                     const uint8_t *positive, size_t rows) {
+    const vg_row_kernels *kernels = vg_evaluate__rows();
+    double influence[2][VG_ROW_BATCH];
+    vg_area areas[2] = {area_of(counts[0]), counts[1] ? area_of(counts[1]) : (vg_area){NAN, 0, 0}};
+    for (size_t first = 0, n; first < rows; first += n) {
+        n = rows - first < VG_ROW_BATCH ? rows - first : (size_t)VG_ROW_BATCH;
+        for (size_t side = 0; side < 2 && counts[side]; side++) {
+            vg_evaluate__next_below(influence[side], counts[side], n);
+            kernels->influences(influence[side], positive + first, n, &areas[side]);
+            if (alone[side])
+                add_influences(alone[side], influence[side], NULL, positive + first, n);
+        }
+        if (difference)
+            add_influences(difference, influence[0], influence[1], positive + first, n);
     }
-    return VG_OK;
-}
-
-/* The same with a room of its own. */
-static vg_status influences_alone(double *area, double *influence, const vg_rank_column *column,
-                                  const uint8_t *positive, size_t rows) {
-    vg_rank_room room;
-    VG_TRY(vg_evaluate__rank_room(&room, rows, NULL, 0));
-    vg_status status = influences(area, influence, &room, column, positive, rows);
-    vg_evaluate__rank_room_free(&room);
-    return status;
 }
 
 void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive,
@@ -152,14 +194,19 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
     vg_auroc_options taken;
     const vg_auroc_options *o = &taken;
     VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_auroc_options"));
-    double *influence, area;
     VG_TRY(check(out, measure, positive, rows, o));
-    VG_TRY(vg_base__alloc(&influence, rows, sizeof *influence, "placements"));
-    vg_rank_column column = {.measure = *measure};
-    vg_status status = influences_alone(&area, influence, &column, positive, rows);
-    if (status == VG_OK)
-        *out = vg_evaluate__auroc_estimate(area, influence, positive, rows, o->rows_per_sample, o->confidence);
-    vg_base__release(influence);
+    vg_rank_room room;
+    VG_TRY(vg_evaluate__rank_room(&room, rows, NULL, 0));
+    vg_rows_below counts;
+    vg_status status = vg_evaluate__count_below(&counts, &room, &(vg_rank_column){.measure = *measure}, positive, rows);
+    if (status == VG_OK) {
+        influence_sums sums = {.width = o->rows_per_sample};
+        vg_area area = area_of(&counts);
+        if (!isnan(area.area))
+            add_rows((influence_sums *[2]){&sums, NULL}, NULL, (vg_rows_below *[2]){&counts, NULL}, positive, rows);
+        *out = area_estimate(&area, &sums, o->confidence);
+    }
+    vg_evaluate__rank_room_free(&room);
     return status;
 }
 
@@ -178,50 +225,42 @@ double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, d
     return 1;
 }
 
-/* Two measures and what they give: influences of both in sequence, and their areas. */
 typedef struct pair_work {
-    const vg_rank_column *columns[2];
-    const uint8_t *positive;
-    size_t rows;
-    vg_rank_room *rooms; /* one for each worker, or NULL */
-    double *influence, area[2];
+    vg_area_pair *pair;
+    const vg_rank_column *const *columns;
+    vg_rank_room *rooms[2]; /* of each measure */
 } pair_work;
 
-static vg_status run_side(void *context, size_t side, unsigned worker) {
+static vg_status count_side(void *context, size_t side, unsigned worker) {
     pair_work *w = context;
-    double *influence = w->influence + side * w->rows;
-    return w->rooms ? influences(&w->area[side], influence, &w->rooms[worker], w->columns[side], w->positive, w->rows)
-                    : influences_alone(&w->area[side], influence, w->columns[side], w->positive, w->rows);
+    w->rooms[side]->worker = worker; /* worker 0 calls the caller's progress function */
+    return vg_evaluate__count_below(&w->pair->counts[side], w->rooms[side], w->columns[side], w->pair->positive,
+                                    w->pair->rows);
 }
 
-/* w->influence is allocated, and released by the caller. pool: NULL for this thread alone. */
-static vg_status run_pair(pair_work *w, vg_pool *pool) {
-    size_t both;
-    if (!vg_base__mul(&both, w->rows, 2))
-        return vg_base__fail(VG_ERR_MEMORY, "auroc: %zu rows do not fit memory", w->rows);
-    VG_TRY(vg_base__alloc(&w->influence, both, sizeof *w->influence, "placements"));
-    if (pool)
-        return vg_pool__run(pool, 2, run_side, w);
-    VG_TRY(run_side(w, 0, 0));
-    return run_side(w, 1, 0);
+vg_status vg_evaluate__count_pair(vg_area_pair *out, const vg_rank_column *const columns[2], const vg_tally *t,
+                                  vg_rank_room *rooms, vg_pool *pool) {
+    bool alone = vg_pool__threads(pool) < 2;
+    *out = (vg_area_pair){.positive = t->error, .rows = t->rows, .width = t->multilabel ? t->classes : 1};
+    if (alone)
+        VG_TRY(vg_evaluate__rank_room(&out->own, t->rows, rooms->pulse, 0));
+    pair_work w = {out, columns, {&rooms[0], alone ? &out->own : &rooms[1]}};
+    return vg_pool__run(pool, 2, count_side, &w);
 }
 
-static double difference_test(vg_estimate *difference, const pair_work *w, size_t width, double confidence) {
-    *difference = (vg_estimate){w->area[0] - w->area[1], NAN, NAN};
+/* alone: also the variances of both areas; NULL: not wanted. */
+static double pair_test(vg_estimate *difference, vg_area_pair *pair, double confidence, influence_sums alone[2]) {
+    influence_sums sums = {.width = pair->width};
+    *difference = (vg_estimate){area_of(&pair->counts[0]).area - area_of(&pair->counts[1]).area, NAN, NAN};
     if (isnan(difference->value))
         return NAN;
-    double variance = influence_variance(w->influence, w->influence + w->rows, w->positive, w->rows, width);
-    return vg_evaluate__auroc_difference(difference, variance, confidence);
+    add_rows((influence_sums *[2]){alone, alone ? alone + 1 : NULL}, &sums,
+             (vg_rows_below *[2]){&pair->counts[0], &pair->counts[1]}, pair->positive, pair->rows);
+    return vg_evaluate__auroc_difference(difference, influence_variance(&sums), confidence);
 }
 
-vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
-                                  const vg_tally *t, double confidence, vg_rank_room *rooms, vg_pool *pool) {
-    pair_work w = {{columns[0], columns[1]}, t->error, t->rows, rooms, NULL, {0, 0}};
-    vg_status status = run_pair(&w, pool);
-    if (status == VG_OK)
-        *p_value = difference_test(difference, &w, t->multilabel ? t->classes : 1, confidence);
-    vg_base__release(w.influence);
-    return status;
+double vg_evaluate__pair_test(vg_estimate *difference, vg_area_pair *pair, double confidence) {
+    return pair_test(difference, pair, confidence, NULL);
 }
 
 vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
@@ -231,15 +270,24 @@ vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, co
     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_auroc_options"));
     VG_TRY(check(out, first, positive, rows, &o));
     VG_TRY(check(out, second, positive, rows, &o));
-    vg_rank_column columns[2] = {{.measure = *first}, {.measure = *second}};
-    pair_work w = {{&columns[0], &columns[1]}, positive, rows, NULL, NULL, {0, 0}};
-    vg_status status = run_pair(&w, NULL);
-    size_t width = o.rows_per_sample;
-    if (status == VG_OK) {
-        out->first = vg_evaluate__auroc_estimate(w.area[0], w.influence, positive, rows, width, o.confidence);
-        out->second = vg_evaluate__auroc_estimate(w.area[1], w.influence + rows, positive, rows, width, o.confidence);
-        out->p_value = difference_test(&out->difference, &w, width, o.confidence);
+    vg_area_pair pair = {.positive = positive, .rows = rows, .width = o.rows_per_sample};
+    const vg_measure *measures[2] = {first, second};
+    vg_rank_room rooms[2] = {{0}, {0}};
+    vg_status status = VG_OK;
+    for (size_t side = 0; side < 2 && status == VG_OK; side++) {
+        status = vg_evaluate__rank_room(&rooms[side], rows, NULL, 0);
+        if (status == VG_OK)
+            status = vg_evaluate__count_below(&pair.counts[side], &rooms[side],
+                                              &(vg_rank_column){.measure = *measures[side]}, positive, rows);
     }
-    vg_base__release(w.influence);
+    if (status == VG_OK) {
+        influence_sums alone[2] = {{.width = pair.width}, {.width = pair.width}};
+        out->p_value = pair_test(&out->difference, &pair, o.confidence, alone);
+        vg_area areas[2] = {area_of(&pair.counts[0]), area_of(&pair.counts[1])};
+        out->first = area_estimate(&areas[0], &alone[0], o.confidence);
+        out->second = area_estimate(&areas[1], &alone[1], o.confidence);
+    }
+    for (size_t side = 0; side < 2; side++)
+        vg_evaluate__rank_room_free(&rooms[side]);
     return status;
 }

@@ -277,10 +277,8 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
     if (status == VG_OK)
         status = rank_all(&work, pool);
     if (status == VG_OK)
-        status = vg_evaluate__lead(e, t, columns, work.rooms, pool);
+        status = vg_evaluate__lead_and_classes(e, t, columns, work.rooms, pool);
     release_work(&work, pool);
-    if (status == VG_OK)
-        status = vg_evaluate__class_figures(e, t, columns);
     if (status == VG_OK && o->resamples > 0)
         status = vg_evaluate__bootstrap(e, t, columns, &plan, o, &pulse, pool);
     return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;

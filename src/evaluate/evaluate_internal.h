@@ -126,6 +126,11 @@ static inline size_t vg_evaluate__insert(uint64_t *items, size_t i) {
     return i - j;
 }
 
+/* The area of a measure, and the rows of both kinds. */
+typedef struct vg_area {
+    double area, positives, negatives;
+} vg_area;
+
 typedef struct vg_rank_room vg_rank_room;
 typedef struct vg_row_kernels {
     /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a value is NaN. */
@@ -140,6 +145,8 @@ typedef struct vg_row_kernels {
     /* Finds the items that are errors (lowest bit set) and returns how many there are; their positions, counted from
      * `first`, go to where[], which has memory for n + 8. *tied: whether two neighbours have the same key. */
     size_t (*find_errors)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);
+    /* The indices of the items whose next neighbour has the same key, and their number; ties[] has memory for n. */
+    size_t (*find_ties)(uint32_t *ties, const uint64_t *items, size_t n);
     /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial
      * sums in turn, and returns the sum of all before[i]. */
     uint64_t (*walk)(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all);
@@ -153,6 +160,8 @@ typedef struct vg_row_kernels {
     void (*extremes)(double *most, double *least, double *sum, const double *p, size_t n, size_t c);
     /* The buckets of n <= VG_ROW_BATCH rows from `first` on, as gather_rows chose them. */
     void (*find_buckets)(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t n);
+    /* Replaces the rows of the other kind below each of n rows by the row's influence on the area (delong.c). */
+    void (*influences)(double *rows, const uint8_t *positive, size_t n, const vg_area *area);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
@@ -179,7 +188,7 @@ struct vg_rank_room {
     vg_rank_bounds *bounds;   /* and the range of its values */
     vg_rank_cell *cells;
     uint64_t *hot;   /* a bucket and its sorted copy, */
-    uint16_t *fine;  /* and its cells: small enough for the first-level cache */
+    uint16_t *fine;  /* and its cells: small enough for the first-level cache. Between two sorts, scratch */
     uint64_t *spill; /* 2 spill_rows: instead of `hot` for large buckets, allocated when there is one */
     size_t spill_rows;
     uint32_t *before;           /* rows and 8 more: rows before each group */
@@ -187,6 +196,7 @@ struct vg_rank_room {
     vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
 };
+enum { VG_FINE_TIES = 8192 };                           /* rows of a bucket whose ties `fine` can hold */
 enum { VG_CHUNK = 512, VG_CHUNK_BYTES = VG_CHUNK * 8 }; /* rows in a chunk; a bucket is a chain of chunks */
 /* Appends an item to a bucket. */
 static inline void vg_evaluate__append(vg_rank_room *room, size_t bucket, uint64_t item) {
@@ -220,6 +230,8 @@ typedef struct vg_rank_run {
 vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
                                   const uint8_t *errors, size_t error_stride, size_t rows);
 size_t vg_evaluate__bucket_rows(const vg_rank_room *room, size_t bucket);
+/* The range of the n > 0 items of a bucket, least even; range 0: all are equal, and none is an error. */
+vg_rank_bounds vg_evaluate__bucket_bounds(const vg_rank_room *room, size_t bucket, size_t n);
 /* The next run, valid until the next call; false after the last. */
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
 
@@ -430,19 +442,38 @@ enum {
     VG_PLACE_POSITIVE = 2
 }; /* marks of a position in an order: the last of equal values; a positive row */
 void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive, size_t rows);
-/* Of every row the rows of the other kind (positive or not) below it, those of equal value half; *sum: over the
- * positive rows (rows_below.c). The room is for at least as many rows. */
-vg_status vg_evaluate__rows_below(double *below, double *sum, vg_rank_room *room, const vg_rank_column *column,
-                                  const uint8_t *positive, size_t rows);
+/* Of every row the rows of the other kind (positive or not) below it, those of equal value half (rows_below.c). They
+ * are counted in the room, which is for at least as many rows and must not be used for anything else until they are
+ * read, once and in the order of the rows. */
+typedef struct vg_rows_below {
+    vg_rank_room *room;
+    vg_bucket_map map;
+    vg_rank_rows rows;
+    size_t done; /* rows read */
+    double positives, negatives;
+    double sum; /* over the positive rows */
+} vg_rows_below;
+vg_status vg_evaluate__count_below(vg_rows_below *out, vg_rank_room *room, const vg_rank_column *column,
+                                   const uint8_t *positive, size_t rows);
+/* Reads those of the next n <= VG_ROW_BATCH rows. */
+void vg_evaluate__next_below(double *below, vg_rows_below *counts, size_t n);
 /* The area, and each row's influence on it: they sum to 0. NaN, influence unchanged, when all or none are positive. */
 double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows);
 vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
                                         size_t rows_per_sample, double confidence);
 
-/* The difference of the error AUROCs of two measures with its interval, and the p-value of no difference. rooms: one
- * for each worker of the pool, whose memory is used. */
-vg_status vg_evaluate__auroc_test(vg_estimate *difference, double *p_value, const vg_rank_column *const columns[2],
-                                  const vg_tally *t, double confidence, vg_rank_room *rooms, vg_pool *pool);
+/* Two measures on the same rows, counted. */
+typedef struct vg_area_pair {
+    vg_rows_below counts[2];
+    const uint8_t *positive;
+    size_t rows, width; /* rows of a sample */
+    vg_rank_room own;   /* where the pool has one worker: memory of the second measure, released by the caller */
+} vg_area_pair;
+/* Counts the rows below each for both measures. rooms: one for each worker of the pool. */
+vg_status vg_evaluate__count_pair(vg_area_pair *out, const vg_rank_column *const columns[2], const vg_tally *t,
+                                  vg_rank_room *rooms, vg_pool *pool);
+/* The difference of the error AUROCs with its interval; returns the p-value of no difference. */
+double vg_evaluate__pair_test(vg_estimate *difference, vg_area_pair *pair, double confidence);
 
 /* The interval of a coverage at `risk`; factor >= 1: the rows that count as one independent row (rank_intervals.c). */
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
@@ -495,9 +526,9 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 
 /* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
 /* Called after the rankings and the rule. With resamples it only finds the leader and its rival;
- * vg_evaluate__lead_resampled does the rest. */
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_rank_room *rooms,
-                            vg_pool *pool);
+ * vg_evaluate__lead_resampled does the rest. rooms: one for each worker of the pool. */
+vg_status vg_evaluate__lead_and_classes(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
+                                        vg_rank_room *rooms, vg_pool *pool);
 /* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
  * `stride` apart. */
 /* The test of the lead from the variance of the difference. */
@@ -506,7 +537,6 @@ void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double con
  * undefined. */
 double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence);
 vg_status vg_evaluate__lead_resampled(vg_evaluation *e, const double *leader, const double *rival, size_t stride);
-vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
 /* The parts that need no rows: the leader and its rival; the measure of the classes, recall and precision. */
 void vg_evaluate__lead_names(vg_evaluation *e);
 void vg_evaluate__class_estimates(vg_evaluation *e);

@@ -43,19 +43,6 @@ static void set_p(vg_evaluation *e, double p_value) {
     e->lead.corrected = isnan(p_value) ? NAN : fmin(1, p_value * (double)(e->measure_count - 1));
 }
 
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, vg_rank_room *rooms,
-                            vg_pool *pool) {
-    vg_measure_lead *lead = &e->lead;
-    double p_value;
-    vg_evaluate__lead_names(e);
-    if (lead->leader == e->measure_count || lead->rival == e->measure_count || e->resamples > 0)
-        return VG_OK;
-    const vg_rank_column *pair[2] = {&columns[lead->leader], &columns[lead->rival]};
-    VG_TRY(vg_evaluate__auroc_test(&lead->difference, &p_value, pair, t, e->confidence, rooms, pool));
-    set_p(e, p_value);
-    return VG_OK;
-}
-
 void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double confidence) {
     if (e->lead.rival < e->measure_count && !isnan(e->lead.difference.value))
         set_p(e, vg_evaluate__auroc_difference(&e->lead.difference, variance, confidence));
@@ -118,14 +105,6 @@ static void mean_uncertainties(vg_evaluation *e, const vg_tally *t, const vg_ran
     }
 }
 
-vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
-    VG_TRY(vg_base__zalloc(&e->class_figures, e->classes, sizeof *e->class_figures, "figures of classes"));
-    vg_evaluate__class_estimates(e);
-    if (e->class_measure < e->measure_count)
-        mean_uncertainties(e, t, &columns[e->class_measure]);
-    return VG_OK;
-}
-
 void vg_evaluate__class_estimates(vg_evaluation *e) {
     e->class_measure = find_measure(e, "gmu");
     if (e->class_measure == e->measure_count && e->measure_count > 0)
@@ -147,4 +126,44 @@ void vg_evaluate__class_estimates(vg_evaluation *e) {
         if (e->rule_count > 0 && e->rule[0].abstained_by_label)
             out->abstained = e->rule[0].abstained_by_label[c];
     }
+}
+
+/* --- both --------------------------------------------------------------------------------------------------------- */
+typedef struct last_work {
+    vg_evaluation *e;
+    const vg_tally *tally;
+    const vg_rank_column *columns;
+    vg_area_pair pair; /* of leader and rival */
+    bool tested;
+} last_work;
+
+/* The test of the lead, and beside it the mean uncertainties of the classes. */
+static vg_status last_job(void *context, size_t index, unsigned worker) {
+    last_work *w = context;
+    vg_evaluation *e = w->e;
+    (void)worker;
+    if (index == 0 && w->tested)
+        set_p(e, vg_evaluate__pair_test(&e->lead.difference, &w->pair, e->confidence));
+    if (index == 1 && e->class_measure < e->measure_count)
+        mean_uncertainties(e, w->tally, &w->columns[e->class_measure]);
+    return VG_OK;
+}
+
+vg_status vg_evaluate__lead_and_classes(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
+                                        vg_rank_room *rooms, vg_pool *pool) {
+    const vg_measure_lead *lead = &e->lead;
+    last_work work = {.e = e, .tally = t, .columns = columns};
+    vg_status status = VG_OK;
+    VG_TRY(vg_base__zalloc(&e->class_figures, e->classes, sizeof *e->class_figures, "figures of classes"));
+    vg_evaluate__class_estimates(e);
+    vg_evaluate__lead_names(e);
+    work.tested = lead->leader < e->measure_count && lead->rival < e->measure_count && e->resamples == 0;
+    if (work.tested) {
+        const vg_rank_column *pair[2] = {&columns[lead->leader], &columns[lead->rival]};
+        status = vg_evaluate__count_pair(&work.pair, pair, t, rooms, pool);
+    }
+    if (status == VG_OK)
+        status = vg_pool__run(pool, 2, last_job, &work);
+    vg_evaluate__rank_room_free(&work.pair.own);
+    return status;
 }

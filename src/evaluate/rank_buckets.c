@@ -8,8 +8,8 @@
  *     The key's highest bit does not fit into the item; it is the same for all items of a bucket.
  *  3. A bucket of some hundred or thousand rows fits the first-level cache and is sorted there: its items are counted
  *     into about as many fine cells as it has rows, then the few inversions that are left are removed, by exchanges
- *     of neighbours in vector registers and by insertion. Buckets that are too large, joined of sparse cells, or
- *     whose keys are too close together for that, go to the general sort.
+ *     of neighbours in vector registers and by insertion. Buckets that are too large, or whose keys are too close
+ *     together for that, go to the general sort.
  *
  * The sample decides how even the buckets are, never the order, which is exact for any values. */
 #include "evaluate/evaluate_internal.h"
@@ -26,6 +26,7 @@ enum {
     SAMPLED = 1 << 14,    /* rows at most, */
     SPARSE = 8,           /* and every eighth at most, */
     TOGETHER = 4,         /* that many adjacent rows, which share a cache line */
+    JOINED = 8,           /* used cells in a bucket: of more, the keys would be too far apart to be counted */
     SMALL = 12,
     LARGE = 8192,
     FINEST = 1,  /* largest value of kernels->finer */
@@ -38,13 +39,37 @@ static inline size_t bucket_of(const vg_bucket_map *map, uint64_t key) {
     return cell.first + (size_t)((key & map->below) >> cell.shift);
 }
 
+/* The cells that the sample counts in: the first and the last. All others are empty, and are not read. */
+typedef struct cell_range {
+    size_t first, last;
+} cell_range;
+
+/* Sets cells from .. to - 1 to one value, some at a time. */
+static void fill_cells(vg_rank_cell *cells, size_t from, size_t to, vg_rank_cell value) {
+    enum { TOGETHER_CELLS = 64 };
+    for (size_t i = from; i < to && i < from + TOGETHER_CELLS; i++)
+        cells[i] = value;
+    for (size_t i = from + TOGETHER_CELLS; i < to; i += TOGETHER_CELLS)
+        memcpy(cells + i, cells + from, (to - i < TOGETHER_CELLS ? to - i : TOGETHER_CELLS) * sizeof *cells);
+}
+
+/* The first cell from i on, below `end`, that is not empty; `end` when all are. */
+static size_t next_used(const vg_rank_cell *cells, size_t i, size_t end, cell_range used) {
+    i = i < used.first ? used.first : i;
+    while (i <= used.last && i < end && cells[i].first == 0)
+        i++;
+    return i <= used.last && i < end ? i : end;
+}
+
 /* cells[].first holds counts of the sample, each of which represents `step` rows; a bucket is to have `wanted` rows.
  * False when there would be too many buckets. */
-static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted) {
-    size_t buckets = 0, open = 0; /* rows in the open bucket of joined cells; `buckets` is the index of the next one */
+static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted,
+                      cell_range used) {
+    /* rows in the open bucket of joined cells, and its first cell; `buckets` is the index of the next one */
+    size_t buckets = 0, open = 0, start = 0;
     bool is_open = false;
     for (size_t i = 0; i < count; i++) {
-        size_t rows = cells[i].first * step;
+        size_t rows = i < used.first || i > used.last ? 0 : cells[i].first * step;
         if ((i & (count / QUARTERS - 1)) == 0) { /* no bucket spans more than a quarter of all keys */
             buckets += is_open;
             is_open = false;
@@ -62,16 +87,19 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
                 map->bounds[buckets].range = map->shift - bits + 1;
             }
         } else {
-            if (is_open && open + rows > wanted) {
+            if (is_open && (open + rows > wanted || (rows > 0 && (open == 0 || i - start >= JOINED)))) {
                 buckets++;
                 is_open = false;
             }
             if (buckets >= MOST_BUCKETS)
                 return false;
+            start = is_open ? start : i;
             open = is_open ? open + rows : rows;
             is_open = true;
             map->bounds[buckets].range = 0;
-            cells[i] = (vg_rank_cell){(uint32_t)buckets, map->shift};
+            size_t end = next_used(cells, i + 1, (i / (count / QUARTERS) + 1) * (count / QUARTERS), used);
+            fill_cells(cells, i, end, (vg_rank_cell){(uint32_t)buckets, map->shift}); /* and the empty ones after it */
+            i = end - 1;
         }
     }
     map->buckets = buckets + is_open;
@@ -83,13 +111,23 @@ static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
     size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
     double sign = column->measure.certainty ? -1 : 1;
+    uint16_t *sample = room->fine; /* the cells of the sample, at most twice SAMPLED */
+    size_t count = 0;
+    cell_range used = {(size_t)1 << bits, 0};
     *map = (vg_bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
     map->below = ((uint64_t)1 << map->shift) - 1;
-    memset(room->cells, 0, ((size_t)1 << bits) * sizeof *room->cells);
     for (size_t i = 0; i + TOGETHER <= rows; i += TOGETHER * step)
-        for (size_t j = i; j < i + TOGETHER; j++)
-            room->cells[vg_evaluate__key(sign * vg_evaluate__value(column, j)) >> map->shift].first++;
-    return share_out(map, room->cells, (size_t)1 << bits, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS);
+        for (size_t j = i; j < i + TOGETHER; j++) {
+            size_t cell = (size_t)(vg_evaluate__key(sign * vg_evaluate__value(column, j)) >> map->shift);
+            used.first = cell < used.first ? cell : used.first;
+            used.last = cell > used.last ? cell : used.last;
+            sample[count++] = (uint16_t)cell;
+        }
+    memset(room->cells + used.first, 0, (used.last + 1 - used.first) * sizeof *room->cells);
+    for (size_t i = 0; i < count; i++)
+        room->cells[sample[i]].first++;
+    return share_out(map, room->cells, (size_t)1 << bits, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS,
+                     used);
 }
 
 /* One bucket for each quarter of all keys. */
@@ -169,14 +207,33 @@ static void sort_items(const vg_rank_room *room, uint64_t *items, uint64_t *scra
         vg_evaluate__sort_keys(items, scratch, n);
 }
 
-/* Sorts the items of a bucket whose bounds are known, directly from its chunks into `to`. NULL, and nothing done,
- * where the bucket is too small or too large for that. */
-static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
+vg_rank_bounds vg_evaluate__bucket_bounds(const vg_rank_room *room, size_t bucket, size_t n) {
     vg_rank_bounds bounds = room->bounds[bucket];
+    uint64_t least = UINT64_MAX, most = 0;
+    if (bounds.range > 0)
+        return bounds;
+    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * VG_CHUNK,
+                       *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
+        for (; from < end; from++) {
+            least = *from < least ? *from : least;
+            most = *from > most ? *from : most;
+        }
+    }
+    least &= ~(uint64_t)1; /* the difference to it keeps the error mark */
+    return (vg_rank_bounds){least, vg_evaluate__bits(most - least)};
+}
+
+/* Sorts the items of a bucket directly from its chunks into `to`. NULL, and nothing done, where the bucket is too small
+ * or too large for that, or all of its items are equal. */
+static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
+    if (n <= SMALL || n > LARGE)
+        return NULL;
+    vg_rank_bounds bounds = vg_evaluate__bucket_bounds(room, bucket, n);
     uint64_t least = bounds.least;
     unsigned bits = vg_evaluate__bits(n) + room->kernels->finer, shift = bounds.range > bits ? bounds.range - bits : 0;
     uint16_t *cells = room->fine;
-    if (bounds.range == 0 || n <= SMALL || n > LARGE)
+    if (bounds.range == 0)
         return NULL;
     memset(cells, 0, sizeof *cells << (bounds.range - shift));
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {

@@ -15,7 +15,8 @@ enum {
     MOST_MOVES = 4      /* per row, before the general sort takes over */
 };
 
-/* A bucket in order: its items, each an index in its lowest bits; or, where these do not fit, items and indices. */
+/* A bucket in order: its items, each with an index in its lowest bits; or, where these do not fit, items and
+ * indices. */
 typedef struct sorted_bucket {
     size_t count;
     const uint64_t *packed;
@@ -23,43 +24,35 @@ typedef struct sorted_bucket {
     const vg_keyed *pairs;
 } sorted_bucket;
 
-static inline uint64_t item_at(const sorted_bucket *s, size_t i) {
-    return s->packed ? s->packed[i] >> s->index_bits : s->pairs[i].key;
+static inline uint64_t item_at(sorted_bucket s, size_t i) {
+    return s.packed ? s.packed[i] >> s.index_bits : s.pairs[i].key;
 }
-static inline size_t index_at(const sorted_bucket *s, size_t i) {
-    return s->packed ? (size_t)(s->packed[i] & (((uint64_t)1 << s->index_bits) - 1)) : s->pairs[i].row;
-}
-
-typedef struct below_work {
-    const vg_rank_room *room;
-    uint32_t *chunks;                 /* those of the current bucket */
-    double positives, negatives, sum; /* so far; the sum of the counts of positives */
-} below_work;
-
-/* The chunks of a bucket of n rows, in their order. */
-static void list_chunks(below_work *w, size_t bucket, size_t n) {
-    uint32_t chunk = (uint32_t)bucket;
-    for (size_t i = 0; i * VG_CHUNK < n; i++, chunk = w->room->link[chunk])
-        w->chunks[i] = chunk;
+static inline size_t index_at(sorted_bucket s, size_t i) {
+    return s.packed ? (size_t)(s.packed[i] & (((uint64_t)1 << s.index_bits) - 1)) : s.pairs[i].row;
 }
 
-static uint64_t *place_of(const below_work *w, size_t index) {
-    return w->room->items + (size_t)w->chunks[index / VG_CHUNK] * VG_CHUNK + index % VG_CHUNK;
+/* Copies between the chunks of a bucket of n rows and an array. */
+static void copy_bucket(const vg_rank_room *room, size_t bucket, double *array, size_t n, bool to_chunks) {
+    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
+        size_t bytes = (n - done < VG_CHUNK ? n - done : VG_CHUNK) * sizeof *array;
+        uint64_t *items = room->items + chunk * VG_CHUNK;
+        memcpy(to_chunks ? (void *)items : array + done, to_chunks ? array + done : (void *)items, bytes);
+    }
 }
 
-/* Packs and sorts a bucket in room->hot, by counting into about as many cells as it has rows. False, and nothing done,
- * where its range is unknown or too wide, or its rows are too many. */
-static bool sort_packed(sorted_bucket *s, const below_work *w, const vg_rank_bounds *bounds, size_t n) {
-    const vg_row_kernels *kernels = w->room->kernels;
-    unsigned bits = vg_evaluate__bits(n), range = bounds->range + bits, cells = bits + kernels->finer;
+/* Sorts the n items of a bucket, which are in room->hot, with their indices behind them, by counting into about as many
+ * cells as it has rows. False where all are equal or their range is too wide. */
+static bool sort_packed(sorted_bucket *s, const vg_rank_room *room, vg_rank_bounds bounds, size_t n) {
+    const vg_row_kernels *kernels = room->kernels;
+    unsigned bits = vg_evaluate__bits(n), range = bounds.range + bits, cells = bits + kernels->finer;
     unsigned shift = range > cells ? range - cells : 0;
-    uint64_t *hot = w->room->hot, *to = hot + MOST_PACKED;
-    uint16_t *fine = w->room->fine;
-    if (bounds->range == 0 || n > MOST_PACKED || range > 64)
+    uint64_t *hot = room->hot, *to = hot + MOST_PACKED, least = bounds.least;
+    uint16_t *fine = room->fine;
+    if (bounds.range == 0 || range > 64)
         return false;
     memset(fine, 0, sizeof *fine << (range - shift));
     for (size_t i = 0; i < n; i++) {
-        hot[i] = (*place_of(w, i) - bounds->least) << bits | i;
+        hot[i] = (hot[i] - least) << bits | i;
         fine[hot[i] >> shift]++;
     }
     kernels->prefix_sums(fine, (size_t)1 << (range - shift));
@@ -71,75 +64,111 @@ static bool sort_packed(sorted_bucket *s, const below_work *w, const vg_rank_bou
     return true;
 }
 
-/* Writes the count of every item of a sorted bucket to the item's place. */
-static void write_counts(below_work *w, const sorted_bucket *s) {
-    for (size_t i = 0, end; i < s->count; i = end) {
-        uint64_t key = item_at(s, i) >> 1;
-        double hits = 0;
-        for (end = i; end < s->count && item_at(s, end) >> 1 == key; end++)
-            hits += (double)(item_at(s, end) & 1);
-        double others = (double)(end - i) - hits, of_positive = w->negatives + others / 2;
-        double of_negative = w->positives + hits / 2;
-        for (size_t j = i; j < end; j++)
-            memcpy(place_of(w, index_at(s, j)), item_at(s, j) & 1 ? &of_positive : &of_negative, sizeof(double));
-        w->sum += hits * of_positive;
-        w->negatives += others;
-        w->positives += hits;
-    }
+/* Rows of both kinds in the buckets before, and the sum of the counts of positives so far. */
+typedef struct rows_before {
+    uint64_t positives, negatives;
+    double sum;
+} rows_before;
+
+/* Items first .. end - 1 share their value: others count half. */
+static inline void count_tied(rows_before *before, double *counts, sorted_bucket s, size_t first, size_t end) {
+    uint64_t hits = 0;
+    for (size_t i = first; i < end; i++)
+        hits += item_at(s, i) & 1;
+    uint64_t others = end - first - hits;
+    double of_positive = (double)before->negatives + (double)others / 2;
+    double of_negative = (double)before->positives + (double)hits / 2;
+    for (size_t i = first; i < end; i++)
+        counts[index_at(s, i)] = item_at(s, i) & 1 ? of_positive : of_negative;
+    before->sum += (double)hits * of_positive;
+    before->negatives += others;
+    before->positives += hits;
 }
 
-static vg_status count_bucket(below_work *w, size_t bucket) {
-    size_t n = vg_evaluate__bucket_rows(w->room, bucket);
-    sorted_bucket sorted;
-    vg_keyed *pairs = NULL;
-    vg_status status = VG_OK;
-    list_chunks(w, bucket, n);
-    if (n == 0)
-        return VG_OK;
-    if (!sort_packed(&sorted, w, &w->room->bounds[bucket], n)) {
-        VG_TRY(vg_base__alloc(&pairs, n, 2 * sizeof *pairs, "keys to sort"));
-        for (size_t i = 0; i < n; i++)
-            pairs[i] = (vg_keyed){*place_of(w, i), (uint32_t)i};
-        status = vg_evaluate__sort_pairs(pairs, pairs + n, n, NULL, 0);
-        sorted = (sorted_bucket){.count = n, .pairs = pairs};
+/* counts[i]: of item i of the bucket. Of a value that one row has, its kind decides nothing but selections. */
+static inline __attribute__((always_inline)) void count_sorted(rows_before *to, double *counts, sorted_bucket s) {
+    rows_before before = *to;
+    for (size_t i = 0, end; i < s.count; i = end) {
+        uint64_t item = item_at(s, i), hit = item & 1;
+        for (end = i + 1; end < s.count && (item_at(s, end) ^ item) <= 1; end++)
+            ;
+        if (end > i + 1) {
+            count_tied(&before, counts, s, i, end);
+            continue;
+        }
+        double count = (double)(hit ? before.negatives : before.positives);
+        counts[index_at(s, i)] = count;
+        before.sum += hit ? count : 0;
+        before.positives += hit;
+        before.negatives += hit ^ 1;
     }
-    if (status == VG_OK)
-        write_counts(w, &sorted);
+    *to = before;
+}
+
+/* A bucket that cannot be packed. */
+static vg_status count_pairs(rows_before *before, vg_rank_room *room, size_t bucket, size_t n) {
+    vg_keyed *pairs;
+    double *counts;
+    VG_TRY(vg_base__alloc(&pairs, n, 2 * sizeof *pairs + sizeof *counts, "keys to sort"));
+    counts = (double *)(void *)(pairs + 2 * n);
+    copy_bucket(room, bucket, counts, n, false);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&pairs[i].key, &counts[i], sizeof pairs[i].key);
+        pairs[i].row = (uint32_t)i;
+    }
+    vg_status status = vg_evaluate__sort_pairs(pairs, pairs + n, n, NULL, 0);
+    if (status == VG_OK) {
+        count_sorted(before, counts, (sorted_bucket){.count = n, .pairs = pairs});
+        copy_bucket(room, bucket, counts, n, true);
+    }
     vg_base__release(pairs);
     return status;
 }
 
-/* The counts in the order of the rows. */
-static void read_counts(double *below, vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows,
-                        size_t count) {
-    uint32_t buckets[VG_ROW_BATCH];
-    for (size_t b = 0; b < map->buckets; b++)
-        room->cursor[b] = room->items + b * VG_CHUNK;
-    for (size_t first = 0, n; first < count; first += n) {
-        n = count - first < VG_ROW_BATCH ? count - first : (size_t)VG_ROW_BATCH;
-        room->kernels->find_buckets(buckets, map, rows, first, n);
-        for (size_t i = 0; i < n; i++) {
-            uint64_t *at = room->cursor[buckets[i]];
-            memcpy(&below[first + i], at++, sizeof *below);
-            if ((uintptr_t)at % VG_CHUNK_BYTES == 0)
-                at = room->items + (size_t)room->link[(size_t)(at - room->items) / VG_CHUNK - 1] * VG_CHUNK;
-            room->cursor[buckets[i]] = at;
-        }
-    }
+static vg_status count_bucket(rows_before *before, vg_rank_room *room, size_t bucket) {
+    size_t n = vg_evaluate__bucket_rows(room, bucket);
+    double *hot = (double *)(void *)room->hot;
+    sorted_bucket sorted;
+    if (n == 0)
+        return VG_OK;
+    if (n <= MOST_PACKED)
+        copy_bucket(room, bucket, hot, n, false);
+    if (n > MOST_PACKED || !sort_packed(&sorted, room, vg_evaluate__bucket_bounds(room, bucket, n), n))
+        return count_pairs(before, room, bucket, n);
+    count_sorted(before, hot, (sorted_bucket){n, sorted.packed, sorted.index_bits, NULL});
+    copy_bucket(room, bucket, hot, n, true);
+    return VG_OK;
 }
 
-vg_status vg_evaluate__rows_below(double *below, double *sum, vg_rank_room *room, const vg_rank_column *column,
-                                  const uint8_t *positive, size_t rows) {
+vg_status vg_evaluate__count_below(vg_rows_below *out, vg_rank_room *room, const vg_rank_column *column,
+                                   const uint8_t *positive, size_t rows) {
     vg_rank_order order;
-    below_work work = {.room = room};
+    rows_before before = {0, 0, 0};
     VG_TRY(vg_evaluate__rank_order(&order, room, column, positive, 1, rows));
-    VG_TRY(vg_base__alloc(&work.chunks, rows / VG_CHUNK + 1, sizeof *work.chunks, "rows to rank"));
-    vg_status status = VG_OK;
-    for (size_t b = 0; status == VG_OK && b < order.buckets; b++)
-        status = count_bucket(&work, b);
-    if (status == VG_OK)
-        read_counts(below, room, &order.map, &(vg_rank_rows){*column, positive, 1}, rows);
-    *sum = work.sum;
-    vg_base__release(work.chunks);
-    return status;
+    for (size_t b = 0; b < order.buckets; b++)
+        VG_TRY(count_bucket(&before, room, b));
+    for (size_t b = 0; b < order.buckets; b++)
+        room->cursor[b] = room->items + b * VG_CHUNK;
+    *out = (vg_rows_below){.room = room,
+                           .map = order.map,
+                           .rows = {*column, positive, 1},
+                           .positives = (double)before.positives,
+                           .negatives = (double)before.negatives,
+                           .sum = before.sum};
+    return VG_OK;
+}
+
+void vg_evaluate__next_below(double *below, vg_rows_below *counts, size_t n) {
+    uint32_t buckets[VG_ROW_BATCH];
+    vg_rank_room *room = counts->room;
+    uint64_t **cursor = room->cursor, *items = room->items;
+    room->kernels->find_buckets(buckets, &counts->map, &counts->rows, counts->done, n);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *at = cursor[buckets[i]];
+        memcpy(&below[i], at++, sizeof *below);
+        if ((uintptr_t)at % VG_CHUNK_BYTES == 0)
+            at = items + (size_t)room->link[(size_t)(at - items) / VG_CHUNK - 1] * VG_CHUNK;
+        cursor[buckets[i]] = at;
+    }
+    counts->done += n;
 }

@@ -61,6 +61,15 @@ static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, si
     return found;
 }
 
+static size_t find_ties(uint32_t *ties, const uint64_t *items, size_t n) {
+    size_t found = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        ties[found] = (uint32_t)i;
+        found += (items[i] ^ items[i + 1]) <= 1;
+    }
+    return found;
+}
+
 static uint64_t walk(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all) {
     uint64_t before_all = 0;
     for (size_t i = 0; i < n; i++) {
@@ -142,8 +151,18 @@ static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_r
     }
 }
 
-const vg_row_kernels vg_evaluate__rows_plain = {gather_rows, prefix_sums, fix_bucket_order,  1,        find_errors,
-                                                walk,        samples,     find_out_of_range, extremes, find_buckets};
+/* By selections: which kind a row is cannot be predicted. */
+static void influences(double *rows, const uint8_t *positive, size_t n, const vg_area *a) {
+    for (size_t i = 0; i < n; i++) {
+        double count = positive[i] ? rows[i] : a->positives - rows[i];
+        double of = positive[i] ? a->negatives : a->positives, own = positive[i] ? a->positives : a->negatives;
+        rows[i] = (count / of - a->area) / own;
+    }
+}
+
+const vg_row_kernels vg_evaluate__rows_plain = {
+    gather_rows, prefix_sums, fix_bucket_order,  1,        find_errors,  find_ties,
+    walk,        samples,     find_out_of_range, extremes, find_buckets, influences};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

@@ -117,7 +117,7 @@ double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, 
 }
 
 /* The most members that name one class. `named`: C, zero between calls. */
-static size_t most_named(const uint32_t *tops, size_t members, size_t classes, uint32_t *named) {
+static uint32_t most_named(const uint32_t *tops, size_t members, size_t classes, uint32_t *named) {
     uint32_t most = 0;
     if (members < 16 && classes <= 16) { /* counts of four bits, in one register */
         uint64_t counts = 0, here;
@@ -135,12 +135,12 @@ static size_t most_named(const uint32_t *tops, size_t members, size_t classes, u
     return most;
 }
 
-double vg_disagreement__votes(const vg_predictions *in, size_t n, uint32_t *work) {
-    if (in->m < 2)
-        return 0;
-    find_tops(work, in, n);
-    size_t most = most_named(work, in->m, in->c, work + in->m);
-    return (double)(in->m - most) / (double)in->m;
+void vg_disagreement__votes(double *votes, const vg_predictions *in, size_t first, size_t count, uint32_t *work) {
+    double members = (double)in->m;
+    for (size_t i = 0; i < count; i++) {
+        find_tops(work, in, first + i);
+        votes[i] = (members - most_named(work, in->m, in->c, work + in->m)) / members;
+    }
 }
 
 double vg_disagreement__label_votes(const vg_predictions *in, size_t n, size_t label, double half) {

@@ -28,8 +28,10 @@ double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *wor
  * probabilities). */
 double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, double half);
 
-/* The variation ratio: the share of members that do not name the class that most of them name. The same workspace. */
-double vg_disagreement__votes(const vg_predictions *in, size_t n, uint32_t *work);
+/* The variation ratio of samples first .. first + count - 1: the share of members that do not name the class that most
+ * of them name. The same workspace. */
+void vg_disagreement__votes(double *votes, const vg_predictions *in, size_t first, size_t count, uint32_t *work);
+/* The same for one label of a multilabel sample. */
 double vg_disagreement__label_votes(const vg_predictions *in, size_t n, size_t label, double half);
 
 #endif

@@ -57,6 +57,7 @@ typedef struct vg_kernel_tier {
     /* Scores units first .. first + count - 1 of job->in; a unit is a sample, or in multilabel mode
      * sample u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
     vg_status (*score)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
+    bool (*votes)(const vg_kernel_job *job);       /* whether it writes the votes, too */
     uint32_t (*top)(const float *x, size_t count); /* index of the largest, the first of equals */
     /* the same of `rows` rows of at most 16 floats, `step` apart; may be NULL */
     void (*tops)(uint32_t *tops, const float *x, ptrdiff_t step, size_t rows, size_t count);

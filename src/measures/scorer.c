@@ -273,7 +273,8 @@ static vg_status score_staged(const vg_scorer *s, const vg_kernel_job *job, unsi
     vg_kernel_job own = *job;
     vg_stage stage;
     vg_scores to = places_from(&job->out, u, s, false);
-    to.votes = NULL; /* not the kernel's */
+    if (!s->tier->votes(job))
+        to.votes = NULL;
     vg_stage__begin(&stage, s->stage + worker * s->stage_bytes, &to, s->k);
     for (; u < stop; u += VG_STAGE_UNITS) {
         size_t count = stop - u < VG_STAGE_UNITS ? stop - u : VG_STAGE_UNITS;
@@ -310,10 +311,12 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
         VG_TRY(score_units(w->scorer, w->job, workspace, u, stop - u));
     if (w->job->figures)
         compare_tops(w, u, stop, worker);
-    double *votes = w->job->out.votes;
-    for (size_t labels = w->job->labels; votes && u < stop; u++)
-        votes[u] = labels ? vg_disagreement__label_votes(&w->job->in, u / labels, u % labels, half_of(w->scorer))
-                          : vg_disagreement__votes(&w->job->in, u, w->scorer->tops + worker * w->scorer->tops_room);
+    double *votes = w->scorer->tier->votes(w->job) ? NULL : w->job->out.votes;
+    size_t labels = w->job->labels;
+    if (votes && !labels)
+        vg_disagreement__votes(votes + u, &w->job->in, u, stop - u, w->scorer->tops + worker * w->scorer->tops_room);
+    for (; votes && labels && u < stop; u++)
+        votes[u] = vg_disagreement__label_votes(&w->job->in, u / labels, u % labels, half_of(w->scorer));
     return VG_OK;
 }
 

@@ -5,7 +5,8 @@
 #define VG_LANES 2
 #include "measures/template/all.h"
 
-const vg_kernel_tier vg_measures__neon = {"neon", tier_units, tier_shares, tier_workspace, tier_score, first_top, NULL};
+const vg_kernel_tier vg_measures__neon = {"neon",     tier_units, tier_shares, tier_workspace,
+                                          tier_score, tier_votes, first_top,   NULL};
 #else
 typedef int vg_not_aarch64;
 #endif

@@ -5,4 +5,4 @@
 #include "measures/template/all.h"
 
 const vg_kernel_tier vg_measures__portable = {"portable", tier_units, tier_shares, tier_workspace,
-                                              tier_score, first_top,  NULL};
+                                              tier_score, tier_votes, first_top,   NULL};

@@ -87,11 +87,14 @@ static size_t first_row(const row *rows, size_t n, double value, bool above) {
 /* The rows of the other kind below every row, against counts over the sorted rows. */
 static void check_below(vg_rank_room *room, const vg_rank_column *column, const uint8_t *positive, const row *rows,
                         size_t n) {
-    double *below = malloc(n * sizeof *below), sum = 0, got;
+    double *below = malloc(n * sizeof *below), sum = 0;
+    vg_rows_below counts;
     size_t *errors = calloc(n + 1, sizeof *errors); /* among the first i rows */
     for (size_t i = 0; i < n; i++)
         errors[i + 1] = errors[i] + rows[i].error;
-    assert_int_equal(vg_evaluate__rows_below(below, &got, room, column, positive, n), VG_OK);
+    assert_int_equal(vg_evaluate__count_below(&counts, room, column, positive, n), VG_OK);
+    for (size_t i = 0; i < n; i += VG_ROW_BATCH)
+        vg_evaluate__next_below(below + i, &counts, n - i < VG_ROW_BATCH ? n - i : (size_t)VG_ROW_BATCH);
     for (size_t i = 0; i < n; i++) {
         double value = vg_evaluate__value(column, i);
         value = column->measure.certainty ? -value : value;
@@ -104,7 +107,8 @@ static void check_below(vg_rank_room *room, const vg_rank_column *column, const 
         assert_true(below[i] == under + equal / 2);
         sum += positive[i] ? below[i] : 0;
     }
-    assert_true(got == sum);
+    assert_true(counts.sum == sum);
+    assert_true(counts.positives == (double)errors[n] && counts.negatives == (double)(n - errors[n]));
     free(below);
     free(errors);
 }

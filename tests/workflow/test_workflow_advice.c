@@ -1,6 +1,6 @@
 /* test_workflow_advice.c - the advice on calibrators of a file that is larger than the sample it is taken from: the
  * sample is the same at any thread count, represents files sorted by class and files with a period, and its size is
- * named. */
+ * named; a part of it is enough where that part leaves no doubt. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,12 +13,13 @@
 #include "vargate/formats.h"
 #include "workflow_util.h"
 
-enum { N = 40000, M = 2, C = 20, COMPARED = (1 << 15) / C };
+enum { N = 40000, M = 2, MOST_C = 20, ELEMENTS = 1 << 15, COMPARED = ELEMENTS / MOST_C };
 
 typedef enum sample_order { AS_DRAWN, BY_CLASS, PERIODIC } sample_order;
 
-static float p[N * M * C];
+static float p[N * M * MOST_C];
 static int64_t labels[N];
+static size_t C = MOST_C; /* classes */
 
 static double uniform(uint64_t *state) {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -29,7 +30,7 @@ static double uniform(uint64_t *state) {
 
 /* The label of a sample of the file: drawn, rising, or repeating. */
 static size_t label_of(sample_order order, size_t n, size_t i, uint64_t *state) {
-    return order == BY_CLASS ? i * C / n : order == PERIODIC ? i % C : (size_t)(uniform(state) * C);
+    return order == BY_CLASS ? i * C / n : order == PERIODIC ? i % C : (size_t)(uniform(state) * (double)C);
 }
 
 /* Logits z = a e_y + noise are calibrated at temperature s^2 / a, where s is the noise's deviation, here 1: softmax of
@@ -37,15 +38,15 @@ static size_t label_of(sample_order order, size_t n, size_t i, uint64_t *state) 
 static void draw(sample_order order, size_t n, double power, double tilt) {
     uint64_t state = 11;
     for (size_t i = 0; i < n; i++) {
-        double z[C], sum = 0;
+        double z[MOST_C], sum = 0;
         size_t y = label_of(order, n, i, &state);
         for (size_t c = 0; c < C; c++) {
             double normal = sqrt(-2 * log(1 - uniform(&state))) * cos(6.283185307179586 * uniform(&state));
-            z[c] = exp(power * 2 * (2 * (c == y) + normal) + tilt * (double)c / C);
+            z[c] = exp(power * 2 * (2 * (c == y) + normal) + tilt * (double)c / (double)C);
             sum += z[c];
         }
         labels[i] = (int64_t)y;
-        for (size_t j = 0; j < (size_t)M * C; j++)
+        for (size_t j = 0; j < M * C; j++)
             p[i * M * C + j] = (float)(z[j % C] / sum);
     }
 }
@@ -103,6 +104,26 @@ static void test_orders(void **state) {
     }
 }
 
+/* Where a third of the sample is enough, it is compared first, and the rest only where the third leaves a doubt. */
+static void test_first_look(void **state) {
+    (void)state;
+    char third[64], all[64];
+    C = 10;
+    snprintf(third, sizeof third, "Compared on %d of %d samples.", ELEMENTS / 10 / 3, N);
+    snprintf(all, sizeof all, "Compared on %d of %d samples.", ELEMENTS / 10, N);
+    for (sample_order order = AS_DRAWN; order <= PERIODIC; order++) {
+        draw(order, N, 1, 0);
+        advises("none", N, all);
+        draw(order, N, 2, 0);
+        advises("temperature", N, third);
+        draw(order, N, 1, 6);
+        advises("vector", N, third);
+        draw(order, N, 1.12, 0);
+        advises("temperature", N, all);
+    }
+    C = MOST_C;
+}
+
 /* A file no larger than the sample is used as a whole, and nothing is said of a sample. */
 static void test_small(void **state) {
     (void)state;
@@ -117,16 +138,16 @@ static void test_small(void **state) {
 /* Means in memory are advised on as a file is; what cannot be calibrated is named. */
 static void test_in_memory(void **state) {
     (void)state;
-    static double mean[N * C];
+    static double mean[N * MOST_C];
     vg_finding found;
     draw(BY_CLASS, N, 1, 6);
-    for (size_t i = 0; i < (size_t)N * C; i++)
+    for (size_t i = 0; i < N * C; i++)
         mean[i] = p[i / C * M * C + i % C];
     vg_evaluation_result *result = evaluate(N, 1);
     OK(vg_calibrator_finding(&found, mean, labels, N, C, 1));
     assert_string_equal(found.text, about_calibrators(result)->text);
     vg_evaluation_result_free(result);
-    for (size_t i = 0; i < (size_t)N * C; i++)
+    for (size_t i = 0; i < N * C; i++)
         mean[i] *= 2;
     OK(vg_calibrator_finding(&found, mean, labels, N, C, 1));
     assert_string_equal(found.verdict, "unknown");
@@ -135,7 +156,7 @@ static void test_in_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders), cmocka_unit_test(test_small),
-                                       cmocka_unit_test(test_in_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders), cmocka_unit_test(test_first_look),
+                                       cmocka_unit_test(test_small), cmocka_unit_test(test_in_memory)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -124,6 +124,21 @@ static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, si
     return found;
 }
 
+/* Most vectors hold no tie. */
+static size_t find_ties(uint32_t *ties, const uint64_t *items, size_t n) {
+    const __m512i one = _mm512_set1_epi64(1);
+    size_t found = 0, i = 0;
+    for (; i + 9 <= n; i += 8) {
+        __m512i own = _mm512_loadu_si512(items + i), next = _mm512_loadu_si512(items + i + 1);
+        for (unsigned close = _mm512_cmple_epu64_mask(_mm512_xor_si512(own, next), one); close; close &= close - 1)
+            ties[found++] = (uint32_t)i + (uint32_t)__builtin_ctz(close);
+    }
+    size_t rest = vg_evaluate__rows_plain.find_ties(ties + found, items + i, n - i);
+    for (size_t j = 0; j < rest; j++)
+        ties[found + j] += (uint32_t)i;
+    return found + rest;
+}
+
 static inline __mmask8 lanes(size_t left) { return (__mmask8)(left < 8 ? (1u << left) - 1 : 0xff); }
 
 /* Sorts neighbours 0 and 1, 2 and 3, ... */
@@ -309,8 +324,24 @@ static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_r
     vg_evaluate__rows_plain.find_buckets(buckets + whole, map, rows, first + whole, n - whole);
 }
 
-const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order,  0,        find_errors,
-                                                 walk,        samples,     find_out_of_range, extremes, find_buckets};
+static void influences(double *rows, const uint8_t *positive, size_t n, const vg_area *a) {
+    const __m512d area = _mm512_set1_pd(a->area), positives = _mm512_set1_pd(a->positives);
+    const __m512d negatives = _mm512_set1_pd(a->negatives);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m128i marks = _mm_loadl_epi64((const __m128i *)(const void *)(positive + i));
+        __mmask8 hit = (__mmask8)_mm_test_epi8_mask(marks, marks);
+        __m512d below = _mm512_loadu_pd(rows + i), of = _mm512_mask_blend_pd(hit, positives, negatives);
+        __m512d count = _mm512_mask_blend_pd(hit, _mm512_sub_pd(positives, below), below);
+        __m512d own = _mm512_mask_blend_pd(hit, negatives, positives);
+        _mm512_storeu_pd(rows + i, _mm512_div_pd(_mm512_sub_pd(_mm512_div_pd(count, of), area), own));
+    }
+    vg_evaluate__rows_plain.influences(rows + i, positive + i, n - i, a);
+}
+
+const vg_row_kernels vg_evaluate__rows_avx512 = {
+    gather_rows, prefix_sums, fix_bucket_order,  0,        find_errors,  find_ties,
+    walk,        samples,     find_out_of_range, extremes, find_buckets, influences};
 VG_AVX512_END
 #else
 typedef int vg_not_x86_rows;

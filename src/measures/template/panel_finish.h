@@ -52,19 +52,63 @@ INLINE margin P(leaders)(const P(panel) * t, int h) {
     return (margin){t->mu1[h], t->mu2[h], t->var1[h], t->var2[h], t->first1[h], t->second1[h]};
 }
 
-/* mean and std of every class. */
-static void P(write_columns)(const P(panel) * t) {
+/* mean and std of every class of an across panel. */
+static void P(write_classes)(const P(panel) * t) {
     const vg_scores *out = &t->job->out;
-    for (size_t j = 0; (out->mean || out->std) && j < t->J; j++)
-        for (size_t i = 0; i < PANEL_LANES; i++) {
-            size_t c = t->across ? j * PANEL_LANES + i : j, n = t->across ? t->first : t->first + i;
-            if (t->across ? c >= t->C : i >= t->count)
-                break;
-            if (out->mean)
-                out->mean[n * t->C + c] = t->mu[j].h[i / VG_LANES][i % VG_LANES];
-            if (out->std)
-                out->std[n * t->C + c] = sqrt((double)t->variance[j][i]);
+    for (size_t c = 0; (out->mean || out->std) && c < t->C; c++) {
+        size_t j = c / PANEL_LANES, i = c % PANEL_LANES, at = t->first * t->C + c;
+        if (out->mean)
+            out->mean[at] = t->mu[j].h[i / VG_LANES][i % VG_LANES];
+        if (out->std)
+            out->std[at] = sqrt((double)t->variance[j][i]);
+    }
+}
+
+/* mean and std of half h of a panel of samples. */
+INLINE void P(write_columns)(const P(panel) * t, const int h, size_t first, size_t count) {
+    const vg_scores *out = &t->job->out;
+    vd columns[PANEL_ACROSS];
+    for (size_t j = 0; out->mean && j < t->J; j++)
+        columns[j] = t->mu[j].h[h];
+    if (out->mean)
+        put_rows(out->mean + first * t->C, t->C, columns, count);
+    for (size_t j = 0; out->std && j < t->J; j++)
+        columns[j] = vd_sqrt(P(half)(t->variance[j], h));
+    if (out->std)
+        put_rows(out->std + first * t->C, t->C, columns, count);
+}
+
+/* The most members of each lane that name one class, the class of their largest value, the first of equals. */
+static VG_NOINLINE vri P(most_named)(const P(panel) * t) {
+    vri tops[PANEL_FEW_SMALL], most = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        const vr *x = t->x + m * t->block;
+        vr best = x[0];
+        vri at = {0}, earlier = {0};
+        for (size_t c = 1; c < t->C; c++) {
+            vri more = x[c] > best, here = (vri){0} + (int)c;
+            best = vr_max(x[c], best);
+            at = (here & more) | (at & ~more);
         }
+        tops[m] = at;
+        for (size_t other = 0; other < m; other++)
+            earlier -= tops[other] == at;
+        vri more = earlier > most;
+        most = (earlier & more) | (most & ~more);
+    }
+    return most + 1;
+}
+
+/* The votes of a panel of samples. Members lie in x as in the input, where they are not logits. */
+static void P(write_votes)(const P(panel) * t) {
+    double members = (double)t->M;
+    vr most = __builtin_convertvector(P(most_named)(t), vr);
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        size_t done = (size_t)h * VG_LANES, some = t->count > done ? t->count - done : 0;
+        put(t->job->out.votes, (members - P(half)(most, h)) / members, t->first + done,
+            some < VG_LANES ? some : VG_LANES);
+    }
 }
 
 static VG_NOINLINE void P(write_margins)(const P(panel) * t, int h, size_t first, size_t count) {
@@ -187,18 +231,24 @@ static void P(write_panel)(P(panel) * t) {
     size_t first = t->first, count = t->count;
     if (job->out.flags)
         memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
-    P(write_columns)(t);
+    if (t->across)
+        P(write_classes)(t);
+    if (job->out.votes && !t->across && !job->options.logits)
+        P(write_votes)(t);
 #if VG_PANEL_DOUBLE
     if (job->options.logits && (job->out.energy || job->out.maxlogit))
         P(write_logits)(t);
 #endif
     if (t->ungated || t->K)
         P(finish_sets)(t);
+    UNROLL
     for (int h = 0; h < PANEL_HALVES; h++) {
         size_t done = (size_t)h * VG_LANES, some = count > done ? count - done : 0;
         if (some == 0)
             break;
         some = some < VG_LANES ? some : VG_LANES;
+        if (!t->across)
+            P(write_columns)(t, h, first + done, some);
         if (t->margins)
             P(write_margins)(t, h, first + done, some);
         if (job->figures)

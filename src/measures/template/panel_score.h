@@ -200,6 +200,10 @@ static bool tier_workspace(size_t *bytes, const vg_kernel_job *job) {
     return panel_takes(job) ? panel_workspace(bytes, job) : tile_workspace(bytes, job);
 }
 
+static bool tier_votes(const vg_kernel_job *job) {
+    return panel_takes(job) && !panel_across(job->c) && !job->options.logits;
+}
+
 static vg_status tier_score(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
     for (size_t u = first; !panel_takes(job) && u < first + count; u += VG_LANES)
         VG_TRY(score_tile(job, workspace, u, first + count - u < VG_LANES ? first + count - u : VG_LANES));

@@ -14,7 +14,8 @@
 #define VG_TIER_IS_AVX2
 #include "measures/template/all.h"
 
-const vg_kernel_tier vg_measures__avx2 = {"avx2", tier_units, tier_shares, tier_workspace, tier_score, first_top, NULL};
+const vg_kernel_tier vg_measures__avx2 = {"avx2",     tier_units, tier_shares, tier_workspace,
+                                          tier_score, tier_votes, first_top,   NULL};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

@@ -16,7 +16,7 @@
 #include "measures/template/all.h"
 
 const vg_kernel_tier vg_measures__avx512 = {"avx512",   tier_units, tier_shares, tier_workspace,
-                                            tier_score, first_top,  first_tops};
+                                            tier_score, tier_votes, first_top,   first_tops};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
