@@ -115,6 +115,7 @@ typedef struct console_job {
     bool drawing;            /* a part has begun and has not ended */
     bool guards;             /* hold signals back from the first part on, because an output is being written */
     bool guarded;            /* signals are held back */
+    uint64_t warned[16];     /* digests of warnings, each of which is shown once: a file may be opened twice */
 } console_job;
 
 /* A listener for the library. `state` must outlive it. */

@@ -7,6 +7,16 @@ static void finish_bar(console_job *state) {
     state->drawing = false;
 }
 
+static void warn_once(console_job *state, const char *text) {
+    uint64_t digest = 14695981039346656037u; /* FNV-1a */
+    for (const char *at = text; *at; at++)
+        digest = (digest ^ (unsigned char)*at) * 1099511628211u;
+    uint64_t *place = &state->warned[digest % 16];
+    if (*place != digest)
+        console_warn("%s", text);
+    *place = digest;
+}
+
 static int notify(void *context, const vg_job_message *message) {
     console_job *state = context;
     switch (message->event) {
@@ -29,7 +39,7 @@ static int notify(void *context, const vg_job_message *message) {
         break;
     case VG_JOB_END: finish_bar(state); break;
     case VG_JOB_NOTE: console_note("%s", message->text); break;
-    case VG_JOB_WARNING: console_warn("%s", message->text); break;
+    case VG_JOB_WARNING: warn_once(state, message->text); break;
     }
     return console_interrupted();
 }

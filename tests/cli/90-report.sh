@@ -122,4 +122,13 @@ run report $example --calibration $example -o sets-page --no-figures
 exits 0
 says "is also the --calibration file"
 if [ "$(grep -c "is also the --calibration file" "$folder/err")" -eq 1 ]; then pass; else fail "warns twice"; fi
+# So is what a file that is opened several times warns of.
+npy wide.npy "<f4" "2, 8, 2"
+floats32 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 \
+    .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 .25 .75 >>wide.npy
+npy wide-labels.npy "|u1" "2,"
+printf '\001\001' >>wide-labels.npy
+run sets wide.npy --calibration wide.npy --labels wide-labels.npy --alpha 0.5
+exits 0
+if [ "$(grep -c "read as 2 samples of 8 members" "$folder/err")" -eq 1 ]; then pass; else fail "warns twice"; fi
 cd "$root" || exit 1
