@@ -123,7 +123,8 @@ export function handover(): HTMLElement {
     "Send this file with the address below: who opens it, offline too, sees this k, these notes and these tables. " +
       (meta.decide ? `The command writes the decisions of all ${many}. ` : "") +
       (meta.policy && meta.promise
-        ? "That of a promise saves it as a policy for other files: vargate decide --policy policy.json."
+        ? "Where k was chosen for a promised risk, a second command saves it as policy.json, which " +
+          "vargate decide --policy policy.json applies to other files."
         : ""),
     meta.decide ? command.host : null,
     policy.host,

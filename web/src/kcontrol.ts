@@ -119,7 +119,8 @@ function controls(): HTMLElement {
       if (percentage === null) return;
       const k = forCoverage(percentage / 100);
       if (k === null)
-        return void (answer.textContent = "No k keeps so many: where the two largest means are equal nothing is kept.");
+        return void (answer.textContent =
+          "No k answers so many: a sample whose two largest means are equal is never answered.");
       choose(k, `k = ${k} is the most selective that still answers ${plain(percentage)} % of the ${many}.`);
     },
   );

@@ -159,7 +159,7 @@ export function reliability(): HTMLElement | null {
   return section(
     "reliability",
     "Is its confidence honest",
-    "Of the answers given with 80 % confidence, 80 % should be right: on the dotted line confidence is what it says.",
+    "Of the answers given with 80 % confidence, 80 % should be right. On the dotted line accuracy equals confidence.",
     legend,
     ...e.notes.map((note) => h("p", { class: "about" }, note)),
     h(
