@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/base.h"
 
 static _Thread_local char message[1024];
@@ -9,6 +10,7 @@ static _Thread_local char message[1024];
 const char *vg_error_message(void) { return message; }
 
 vg_status vg_base__fail(vg_status status, const char *format, ...) {
+    VG_IN_C_LOCALE;
     char text[sizeof message]; /* a message may quote the one before it */
     va_list arguments;
     va_start(arguments, format);

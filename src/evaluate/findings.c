@@ -1,6 +1,7 @@
 /* findings.c - an evaluation in plain words; the same for the command line, Python and the report. */
 #include <stdio.h>
 
+#include "base/c_locale.h"
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
@@ -280,6 +281,7 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
 }
 
 size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *e, const vg_verdict *verdict) {
+    VG_IN_C_LOCALE;
     size_t count = 0;
     if (!findings || !e)
         return 0;

@@ -2,6 +2,7 @@
  * line, Python and the report. */
 #include <stdio.h>
 
+#include "base/c_locale.h"
 #include "evaluate/evaluate_internal.h"
 
 enum { FEW_ROWS = 30, FEW_ERRORS = 30 };
@@ -33,6 +34,7 @@ static void note_ece(char *note, const vg_evaluation *e) {
 }
 
 size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *e) {
+    VG_IN_C_LOCALE;
     size_t count = 0;
     if (!notes || !e)
         return 0;

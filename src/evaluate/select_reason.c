@@ -1,6 +1,7 @@
 /* select_reason.c - what it would take to meet a risk target that was missed. These are estimates for a message. */
 #include <stdio.h>
 
+#include "base/c_locale.h"
 #include "evaluate/select_internal.h"
 
 /* p-value of a risk observed on n samples, n real. */
@@ -25,6 +26,7 @@ double vg_evaluate__samples_for(double risk, double target, double level, bool s
 }
 
 void vg_selection_reason(char *text, size_t room, const vg_selection *s) {
+    VG_IN_C_LOCALE;
     if (room == 0)
         return;
     text[0] = '\0';

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/base.h"
 #include "measures/measure_table.h"
 #include "vargate/measures.h"
@@ -130,6 +131,7 @@ static void describe(vg_verdict *v, const vg_score_summary *s, unsigned long lon
 
 vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, unsigned long long correct,
                            unsigned long long labelled) {
+    VG_IN_C_LOCALE;
     if (!out || !summary)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_verdict_judge: out and summary must not be NULL");
     if (out->struct_size != sizeof *out)

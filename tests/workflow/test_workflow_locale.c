@@ -79,6 +79,51 @@ static void documents(FILE *out) {
     vg_evaluation_result_free(evaluation);
 }
 
+/* The functions of evaluate.h and measures.h, as a C program calls them, and a message. */
+static void evaluations(FILE *out) {
+    enum { ROWS = 40 };
+    static double mean[ROWS * C], std[ROWS * C], tu[ROWS];
+    static int64_t labels[ROWS];
+    char notes[VG_MAX_NOTES][VG_NOTE_SIZE], reason[200];
+    static vg_finding findings[VG_MAX_FINDINGS];
+    vg_measure measure = {.name = "tu", .values = tu};
+    vg_score_summary summary = {.samples = ROWS,
+                                .members = 4,
+                                .outcomes = C,
+                                .member_variance = 0.0125,
+                                .total_variance = 0.5,
+                                .disagreement = 0.125,
+                                .abstained = 0.25};
+    vg_select_options selecting = VG_SELECT_OPTIONS_INIT;
+    uint8_t errors[ROWS];
+    vg_selection selection = VG_SELECTION_INIT;
+    vg_tally *tally;
+    vg_evaluation *evaluation;
+    vg_verdict verdict = VG_VERDICT_INIT;
+    for (size_t i = 0; i < ROWS; i++) {
+        labels[i] = (int64_t)(i * 7 % 5 % C), errors[i] = i % 3 == 0, tu[i] = 0.5 + (double)(i * 13 % 17) / 40;
+        for (size_t c = 0; c < C; c++)
+            mean[i * C + c] = c == i % C ? 0.5 : 0.25, std[i * C + c] = 0.125;
+    }
+    OK(vg_tally_new(&tally, C, NULL));
+    OK(vg_tally_feed(tally, mean, std, labels, ROWS));
+    OK(vg_evaluate(&evaluation, tally, &measure, 1, NULL));
+    for (size_t i = 0, count = vg_evaluation_notes(notes, evaluation); i < count; i++)
+        fprintf(out, "%s\n", notes[i]);
+    OK(vg_verdict_judge(&verdict, &summary, 20, ROWS));
+    for (size_t i = 0, count = vg_evaluation_findings(findings, evaluation, &verdict); i < count; i++)
+        fprintf(out, "%s\n", findings[i].text);
+    selecting.target_risk = 0.01;
+    OK(vg_select_threshold(&selection, &measure, errors, ROWS, &selecting));
+    vg_selection_reason(reason, sizeof reason, &selection);
+    fprintf(out, "%s\n", reason);
+    mean[1] = -1.5;
+    assert_int_equal(vg_tally_feed(tally, mean, std, labels, ROWS), VG_ERR_DATA);
+    fprintf(out, "%s\n", vg_error_message());
+    vg_evaluation_free(evaluation);
+    vg_tally_free(tally);
+}
+
 static void copy_file(FILE *out, const char *path) {
     char text[4096];
     FILE *file = fopen(path, "r");
@@ -204,6 +249,7 @@ TEST(documents)
 TEST(files)
 TEST(decisions)
 TEST(pages)
+TEST(evaluations)
 
 /* Listeners run in the caller's locale, which is the thread's again when the call ends. */
 static int see_comma(void *context, const vg_job_message *message) {
@@ -241,9 +287,10 @@ static int set_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stream_are_the_same), cmocka_unit_test(documents_are_the_same),
-        cmocka_unit_test(files_are_the_same),  cmocka_unit_test(decisions_are_the_same),
-        cmocka_unit_test(pages_are_the_same),  cmocka_unit_test(listeners_keep_their_locale),
+        cmocka_unit_test(stream_are_the_same),         cmocka_unit_test(documents_are_the_same),
+        cmocka_unit_test(files_are_the_same),          cmocka_unit_test(decisions_are_the_same),
+        cmocka_unit_test(pages_are_the_same),          cmocka_unit_test(evaluations_are_the_same),
+        cmocka_unit_test(listeners_keep_their_locale),
     };
     return cmocka_run_group_tests(tests, set_up, remove_folder);
 }
