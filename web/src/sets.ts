@@ -1,4 +1,5 @@
-// Prediction sets: coverage and sizes of the sets at each alpha, the share of labels that may be missed, with intervals.
+// Prediction sets: coverage and sizes of the sets at each alpha, the share of labels that may be missed, with
+// intervals.
 import { meta } from "./data";
 import { h, section } from "./dom";
 import { count, figure, percent } from "./format";
