@@ -41,8 +41,8 @@ static int64_t prediction(size_t row, double *confidence) {
     return (int64_t)best;
 }
 
-/* One measure, any of them, knows errors, one confidences, one little; the last is a certainty. Half of the sets have few
- * different values. They lie one after the other or side by side. */
+/* One measure, any of them, knows errors, one confidences, one little; the last is a certainty. Half of the sets have
+ * few different values. They lie one after the other or side by side. */
 static void draw_measures(draws *d) {
     static const char *const names[MEASURES] = {"tu", "gmu", "snr"};
     double noise = 0.2 + unit(d), steps = once_in(d, 2) ? 16 : 1 << 20, confidence;

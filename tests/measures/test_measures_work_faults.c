@@ -1,0 +1,65 @@
+/* test_measures_work_faults.c - what a call costs besides its results: the threads that it starts and the blocks of
+ * memory that it asks for. No fault is made: faults/fault_preload.c, which the build links into this program by its
+ * name, counts. */
+#include "fault_loop.h"
+#include "vargate/measures.h"
+
+enum { MOST = 200000 };
+static double p[MOST], tu[MOST], gtu[3 * MOST];
+
+typedef struct work {
+    unsigned long threads, blocks;
+} work;
+
+/* Scores n samples of m members and c classes on four threads, twice; `again` is the work of the second time. */
+static work score(size_t n, size_t m, size_t c, work *again) {
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scores out = {.tu = tu, .gtu = gtu};
+    vg_scorer *scorer;
+    vg_predictions block = vg_predictions_f64(p, n, m, c);
+    work all[2];
+    for (size_t i = 0; i < n * m * c; i++)
+        p[i] = 1 / (double)c;
+    options.threads = 4;
+    vg_fault_arm("none", 0, false);
+    assert_int_equal(vg_scorer_new(&scorer, m, c, &options), VG_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vg_scorer_feed(scorer, &out, &block, NULL), VG_OK);
+        all[i] = (work){vg_fault_calls("thread"), vg_fault_calls("alloc")};
+    }
+    vg_scorer_free(scorer);
+    *again = (work){all[1].threads - all[0].threads, all[1].blocks - all[0].blocks};
+    return all[0];
+}
+
+/* A handful of samples is scored by the caller alone; more start the threads, once. */
+static void threads(void **state) {
+    (void)state;
+    static const struct {
+        size_t n, m, c;
+        unsigned long threads;
+    } shapes[] = {{1, 2, 3, 0},     {100, 2, 3, 0},   {1000, 5, 10, 0},
+                  {1310, 5, 10, 3}, {4000, 5, 10, 3}, {20000, 1, 10, 3}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        work again, first = score(shapes[i].n, shapes[i].m, shapes[i].c, &again);
+        if (first.threads != shapes[i].threads || again.threads != 0)
+            fail_msg("%zu x %zu x %zu: %lu threads, then %lu, expected %lu, then 0", shapes[i].n, shapes[i].m,
+                     shapes[i].c, first.threads, again.threads, shapes[i].threads);
+    }
+}
+
+/* A second block of the same size needs no memory. */
+static void memory(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 50, 3000};
+    for (size_t i = 0; i < 3; i++) {
+        work again, first = score(sizes[i], 4, 10, &again);
+        print_message("%zu samples: %lu blocks, then %lu\n", sizes[i], first.blocks, again.blocks);
+        assert_true(first.blocks <= 10 && again.blocks == 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
