@@ -94,23 +94,27 @@ export function maps(): HTMLElement | null {
       ? [photo[from], photo[from + plane], photo[from + 2 * plane]]
       : [photo[from], photo[from], photo[from]];
   };
-  const paint = (canvas: HTMLCanvasElement, colour: (i: number) => Colour): void => {
+  /** Pixels of a site in each direction: several in small images, so that every site has a whole chequer. */
+  const zoom = Math.max(1, Math.round(192 / s.width));
+  const width = s.width * zoom;
+  const paint = (canvas: HTMLCanvasElement, colour: (i: number, x: number, y: number) => Colour): void => {
     const context = canvas.getContext("2d");
     if (!context) return;
-    const picture = context.createImageData(s.width, s.height);
-    for (let i = 0; i < plane; i++) {
-      const [r, g, b] = colour(i);
-      picture.data[4 * i] = r;
-      picture.data[4 * i + 1] = g;
-      picture.data[4 * i + 2] = b;
-      picture.data[4 * i + 3] = 255;
+    const picture = context.createImageData(width, s.height * zoom);
+    for (let at = 0; at < picture.data.length / 4; at++) {
+      const x = at % width;
+      const y = Math.floor(at / width);
+      const [r, g, b] = colour(Math.floor(y / zoom) * s.width + Math.floor(x / zoom), x, y);
+      picture.data[4 * at] = r;
+      picture.data[4 * at + 1] = g;
+      picture.data[4 * at + 2] = b;
+      picture.data[4 * at + 3] = 255;
     }
     context.putImageData(picture, 0, 0);
   };
   /** A coarse chequer, which stays visible over every colour and on paper. */
-  const size = Math.max(1, Math.round(s.width / 96));
-  const isDark = (i: number): boolean =>
-    (Math.floor((i % s.width) / size) + Math.floor(Math.floor(i / s.width) / size)) % 2 === 1;
+  const size = Math.max(1, Math.round(width / 96));
+  const isDark = (x: number, y: number): boolean => (Math.floor(x / size) + Math.floor(y / size)) % 2 === 1;
   const layer = (slot: number, i: number): Colour | null => {
     const at = slot * plane + i;
     if (state.layer === "photo") return null;
@@ -121,19 +125,19 @@ export function maps(): HTMLElement | null {
   const drawLeft = (image: Shown): void => {
     const step = gridIndex(getK());
     const base = image.slot * plane;
-    paint(image.left, (i) => {
+    paint(image.left, (i, x, y) => {
       if (steps[base + i] === LEFT_OUT) return GREY;
       const over = layer(image.slot, i);
       const under: Colour = photo ? photoAt(image.slot, i) : [235, 235, 235];
       const colour = over ? mixed(under, over, photo ? state.share / 100 : 1) : under;
-      return state.overlay && steps[base + i] <= step ? (isDark(i) ? DARK : mixed(colour, DARK, 0.5)) : colour;
+      return state.overlay && steps[base + i] <= step ? (isDark(x, y) ? DARK : mixed(colour, DARK, 0.5)) : colour;
     });
   };
   const drawRight = (image: Shown): void =>
     paint(image.right, (i) => (level[image.slot * plane + i] === 255 ? GREY : shades[level[image.slot * plane + i]]));
 
   const picture = (what: string, number: number): HTMLCanvasElement =>
-    h("canvas", { width: s.width, height: s.height, role: "img", "aria-label": `${what} of image ${number}` });
+    h("canvas", { width, height: s.height * zoom, role: "img", "aria-label": `${what} of image ${number}` });
   const images: Shown[] = s.images.map(([number, sites], slot) => {
     const caption = h("figcaption", {});
     const left = picture("classes", number);
