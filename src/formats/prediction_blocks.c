@@ -20,10 +20,11 @@ static vg_status name_axes(char names[16], const vg_prediction_blocks *b, const 
     size_t used = 0;
     if (!axes && array->rank != 2 && array->rank != 3) /* arrays of one member each were checked to have 2 */
         return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: array '%.100s' has %zu %s, expected 3 (samples, members, classes) or 2 (samples, "
+                             "%s: %s%.100s%s%zu %s, expected 3 (samples, members, classes) or 2 (samples, "
                              "classes); of images and volumes name the axes: --axes NMCHW, or another order of N M C H "
                              "W D",
-                             b->source->path, array->name, array->rank, array->rank == 1 ? "axis" : "axes");
+                             b->source->path, array->name[0] ? "array '" : "the array", array->name,
+                             array->name[0] ? "' has " : " has ", array->rank, array->rank == 1 ? "axis" : "axes");
     if (!axes)
         axes = array->rank == 2 ? "NC" : "NMC";
     else if (strcmp(axes, "NMC") == 0 && array->rank == 2) /* the default, written out */
@@ -49,7 +50,7 @@ static void store_strides(ptrdiff_t strides[VG_MAX_RANK], const vg_stored *array
 static void find_runs(vg_prediction_blocks *b) {
     const vg_sites *s = &b->sites;
     size_t members = b->arrays.parts ? 1 : s->m, product = 1;
-    bool m_inside = members > 1 && s->stride_m < s->stride_run, c_inside = s->c > 1 && s->stride_c < s->stride_run;
+    bool m_inside = members > 1 && s->stride_m<s->stride_run, c_inside = s->c> 1 && s->stride_c < s->stride_run;
     product = (m_inside ? members : 1) * (c_inside ? s->c : 1);
     if (s->stride_run != (ptrdiff_t)product) { /* scattered; also a single site without an axis */
         b->run = b->inner = 1;

@@ -46,7 +46,8 @@ static vg_status place_letters(size_t place[AXIS_COUNT], const char *axes, size_
                 "and volumes, H W D, each once, in any order",
                 axes, axes[i]);
         if (place[found - letters] != SIZE_MAX)
-            return vg_base__fail(VG_ERR_ARGUMENT, "axes '%.16s': %c is there twice", axes, axes[i]);
+            return vg_base__fail(VG_ERR_ARGUMENT, "axes '%.16s': %c is there twice; what fits %zu axes: %s", axes,
+                                 axes[i], rank, fitting(rank));
         place[found - letters] = i;
     }
     show_shape(shown, sizeof shown, rank, shape);
