@@ -21,7 +21,7 @@ static inline __m512d every(const double *from, size_t stride, __m512i places) {
 /* Rows ahead that are prefetched: the hardware prefetcher stops at each page, of which there are many. */
 enum { FETCHED = 512 };
 
-static inline void fetch(const double *from, size_t stride) {
+static inline void prefetch_rows(const double *from, size_t stride) {
     for (size_t line = 0; line < stride && line < 8; line++) /* strides of one measure at few gates */
         _mm_prefetch((const void *)((uintptr_t)from + 8 * FETCHED * stride + 64 * line), _MM_HINT_T1);
 }
@@ -40,15 +40,15 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
     const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
     __mmask8 nan_lanes = 0;
     for (size_t i = 0, at = first * stride; i < n; i += 8, at += 8 * stride) {
-        fetch(values + at, stride);
+        prefetch_rows(values + at, stride);
         __m512d x = every(values + at, stride, places);
         if (less) {
-            fetch(less + at, stride);
+            prefetch_rows(less + at, stride);
             /* keeps a NaN */
             x = _mm512_max_pd(_mm512_setzero_pd(), _mm512_sub_pd(x, every(less + at, stride, places)));
         }
         if (plus) {
-            fetch(plus + at, stride);
+            prefetch_rows(plus + at, stride);
             x = _mm512_add_pd(x, every(plus + at, stride, places));
         }
         x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(x), flip));

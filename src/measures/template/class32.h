@@ -202,10 +202,10 @@ static void find_large(tile *t) {
 
 /* Prefetches the next tile's samples, a share with each class. */
 INLINE void fetch_class(const tile *t, size_t c) {
-    if (t->ahead)
+    if (t->prefetch_at)
         for (int lane = 0; lane < VG_LANES; lane++) {
-            const char *row = t->ahead + (ptrdiff_t)lane * t->ahead_stride;
-            for (size_t i = c * t->ahead_share; i < (c + 1) * t->ahead_share; i += 64)
+            const char *row = t->prefetch_at + (ptrdiff_t)lane * t->prefetch_stride;
+            for (size_t i = c * t->prefetch_bytes; i < (c + 1) * t->prefetch_bytes; i += 64)
                 __builtin_prefetch(row + i, 0, 2);
         }
 }

@@ -35,7 +35,7 @@ static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count
 typedef struct taking {
     /* largest |sum of a row - 1|, as bits, so that NaN is larger than any number; and the OR of all signs */
     vi worst, sign;
-    const float *ahead[VG_LANES]; /* addresses to prefetch, one per lane */
+    const float *prefetch_at[VG_LANES]; /* addresses to prefetch, one per lane */
     bool fetch;
 } taking;
 
@@ -80,7 +80,7 @@ INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, bool 
         if (H / 2 <= VG_LANES && taken->fetch) { /* prefetches as many cache lines as were read */
             UNROLL
             for (int i = 0; i < H / 2; i++)
-                __builtin_prefetch(taken->ahead[lane + (size_t)i] + line, 0, 3);
+                __builtin_prefetch(taken->prefetch_at[lane + (size_t)i] + line, 0, 3);
             lane += (size_t)H / 2;
             if (lane == VG_LANES) {
                 lane = 0;
@@ -144,7 +144,7 @@ INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
             const vh *from = t->chunk + done * C;
             size_t left = members - done, at = m + done;
             for (int lane = 0; lane < VG_LANES && taken.fetch; lane++)
-                taken.ahead[lane] = rows[lane] + further + (ptrdiff_t)done * in->stride_m;
+                taken.prefetch_at[lane] = rows[lane] + further + (ptrdiff_t)done * in->stride_m;
             if (left >= CHUNK) {
                 take_members(t, from, at, &taken, keep, CHUNK);
                 done += CHUNK;
@@ -161,9 +161,9 @@ INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
         }
     }
     if (taken.fetch && in->stride_m == (ptrdiff_t)C && first + 2 * VG_LANES <= in->n) {
-        t->ahead = (const char *)(rows[0] + VG_LANES * in->stride_n);
-        t->ahead_stride = in->stride_n * (ptrdiff_t)sizeof(float);
-        t->ahead_share = (M * sizeof(float) + 63) & ~(size_t)63;
+        t->prefetch_at = (const char *)(rows[0] + VG_LANES * in->stride_n);
+        t->prefetch_stride = in->stride_n * (ptrdiff_t)sizeof(float);
+        t->prefetch_bytes = (M * sizeof(float) + 63) & ~(size_t)63;
     }
     fold_squares(t);
     return vi_any((taken.sign < 0) | ~((vf)taken.worst < 0.0009f));

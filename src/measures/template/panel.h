@@ -60,13 +60,13 @@ typedef struct P(panel) {
     bool ungated;                        /* a measure of the members as they are is asked for */
     bool margins;                        /* something is asked for that the leading classes and their spread give */
     conventions by;
-    bool alike;        /* every k has the same gates, and the results of one of them */
-    bool pairs, many;  /* EPJS is asked for; its members are too many to take their pairs one by one */
-    bool each_pair;    /* pairs are taken one by one; the ratios of two members cancel */
-    size_t direct;     /* the first columns that are read where they lie in the input; the others are in x */
-    P(source) of;      /* the current column */
-    const char *ahead; /* lanes are samples: the next panel, or NULL; ahead_share bytes are prefetched per column */
-    size_t ahead_share;
+    bool alike;              /* every k has the same gates, and the results of one of them */
+    bool pairs, many;        /* EPJS is asked for; its members are too many to take their pairs one by one */
+    bool each_pair;          /* pairs are taken one by one; the ratios of two members cancel */
+    size_t direct;           /* the first columns that are read where they lie in the input; the others are in x */
+    P(source) of;            /* the current column */
+    const char *prefetch_at; /* lanes are samples: the next panel, or NULL; prefetch_bytes of it per column */
+    size_t prefetch_bytes;
     vr *x, *log;
     vr *dev;                               /* [M] of the current column: deviations from the mean, then p log(p/mu) */
     vr *rows;                              /* [M] sums of rows */

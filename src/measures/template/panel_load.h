@@ -259,11 +259,11 @@ static void P(gather)(PANEL_REAL *to, const P(panel) * t, size_t n) {
 static VG_NOINLINE void P(load_sites)(P(panel) * t) {
     static const ptrdiff_t sizes[] = {4, 8, 2, 2};
     const vg_predictions *in = &t->job->in;
-    ptrdiff_t step = in->stride_c * sizes[in->dtype], ahead = PANEL_LANES * sizes[in->dtype];
+    ptrdiff_t step = in->stride_c * sizes[in->dtype];
     for (size_t m = 0; m < t->M; m++) {
         const char *at = P(row_at)(in, t->first, m);
         for (size_t c = 0; c < t->C; c++, at += step) {
-            __builtin_prefetch(at + ahead, 0,
+            __builtin_prefetch(at + PANEL_LANES * sizes[in->dtype], 0,
                                3); /* each plane is a separate stream, more than the hardware prefetcher follows */
             t->x[m * t->C + c] = P(load)(at, in->dtype, 0);
         }
@@ -278,14 +278,14 @@ static VG_NOINLINE void P(load_samples)(P(panel) * t) {
     bool packed = !direct || in->stride_m == (ptrdiff_t)t->C;
     size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
     t->from = 0;
-    t->ahead = NULL;
+    t->prefetch_at = NULL;
     if (in->stride_n == 1 && in->stride_c != 1 && t->count == PANEL_LANES) {
         P(load_sites)(t);
         return;
     }
     if (direct && packed && in->stride_n == (ptrdiff_t)length && t->first + 2 * PANEL_LANES <= in->n) {
-        t->ahead = P(row_at)(in, t->first + PANEL_LANES, 0);
-        t->ahead_share = (length * sizeof(vr) / t->J + 63) & ~(size_t)63;
+        t->prefetch_at = P(row_at)(in, t->first + PANEL_LANES, 0);
+        t->prefetch_bytes = (length * sizeof(vr) / t->J + 63) & ~(size_t)63;
     }
     for (size_t lane = 0; !direct && lane < t->count; lane++)
         P(gather)(t->row + lane * t->M * t->C, t, t->first + lane);

@@ -355,7 +355,7 @@ INLINE void P(fold_parts)(P(set) * set, P(parts) * part, bool logs) {
 
 /* The address of the block after this one, at member 0: of the same sample, or of the next; NULL: none, or another
  * thread's. */
-INLINE const char *P(next_block)(const P(panel) * t) {
+INLINE const char *P(prefetch_address)(const P(panel) * t) {
     const vg_predictions *in = &t->job->in;
     size_t next = t->from + t->block < t->end ? t->from + t->block : t->end;
     bool same = next < t->J, other = next == t->end && t->job->pool;
@@ -373,8 +373,8 @@ INLINE void P(prefetch_column)(const P(panel) * t, const char *at) {
 
 /* Prefetches column j's share of the next panel of samples. All of it at once would wait for memory. */
 INLINE void P(prefetch_share)(const P(panel) * t, size_t j) {
-    for (size_t at = 0; t->ahead && at < t->ahead_share; at += 64)
-        __builtin_prefetch(t->ahead + j * t->ahead_share + at, 0, 2);
+    for (size_t at = 0; t->prefetch_at && at < t->prefetch_bytes; at += 64)
+        __builtin_prefetch(t->prefetch_at + j * t->prefetch_bytes + at, 0, 2);
 }
 
 /* Columns whose means are taken before their logarithms: the means of one column are a long chain of dependent
@@ -386,7 +386,7 @@ INLINE void P(prefetch_share)(const P(panel) * t, size_t j) {
  * cache for the second. The same arithmetic in the same order as block_moments and block_terms. */
 INLINE void P(block_plain)(P(panel) * t, bool spread) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end, M = t->M, next_column, columns;
-    const char *next = P(next_block)(t);
+    const char *next = P(prefetch_address)(t);
     const double inverse = 1.0 / (double)M;
     P(parts) part = t->sets[0].part; /* in registers */
     P(moments) o[PANEL_GROUP];
@@ -428,7 +428,7 @@ static VG_NOINLINE void P(block_spreads)(P(panel) * t) { P(block_plain)(t, true)
 
 static void P(block_terms)(P(panel) * t) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
-    const char *next = P(next_block)(t);
+    const char *next = P(prefetch_address)(t);
     for (size_t j = t->from; j < end; j++) {
         if (next)
             P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));

@@ -19,9 +19,9 @@ typedef struct tile {
     vd *gamma;                      /* [K][C] the gates */
     vd *z, *omega, *weight;         /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
     vd *inverse_zbar, *psi_z;       /* [K] 1 over sum_c Gamma mu; mean of psi(Z_m/Zbar - 1) */
-    vd *weight_low, *weight_high; /* [K] extremes of 1/Z_m */
-    vd *shift, *cross;            /* [K][C] means over members of omega p and of omega p log(p/mu) */
-    vd *gmean;                    /* [K][C] mean gated distribution */
+    vd *weight_low, *weight_high;   /* [K] extremes of 1/Z_m */
+    vd *shift, *cross;              /* [K][C] means over members of omega p and of omega p log(p/mu) */
+    vd *gmean;                      /* [K][C] mean gated distribution */
     vd *gmean64; /* [K][C] the same where cross terms weigh it; gmean, unless the double forms correct the float ones */
     vd *columns; /* members of one class in the integral: [M + 4], or as floats two per vector */
     /* floats, two members per vector, rows of `pairs` vectors */
@@ -45,14 +45,14 @@ typedef struct tile {
     vd *js;           /* [1 + K] EPJS of the ungated set and of every gated one */
     /* [1 + K] for few members: of its marked classes the values and the largest members */
     vd *js_marked, *js_reach;
-    vd *results;    /* [SET_RESULTS][K] finished results */
-    vd total_lse;   /* logits: sum over members of logsumexp */
+    vd *results;  /* [SET_RESULTS][K] finished results */
+    vd total_lse; /* logits: sum over members of logsumexp */
     /* lanes that the double forms write (psi: the second result); all, except when they correct the float ones */
     vl write, write_psi;
-    size_t first, count; /* the units in the lanes */
-    const char *ahead;   /* the next tile's first sample, to be prefetched, or NULL */
-    ptrdiff_t ahead_stride;
-    size_t ahead_share;
+    size_t first, count;     /* the units in the lanes */
+    const char *prefetch_at; /* the next tile's first sample, to be prefetched, or NULL */
+    ptrdiff_t prefetch_stride;
+    size_t prefetch_bytes;
     bool fused; /* float32 probabilities that need no conversion: the float forms of class32.h are used */
 } tile;
 
