@@ -9,9 +9,33 @@
 #include "base/base.h"
 #include "base/json_text.h"
 
+/* What a line of a batch's output holds is the response inside it. */
+static const json_t *answered(const json_t *line) {
+    const json_t *body = json_object_get(json_object_get(line, "response"), "body");
+    return json_is_object(body) ? body : line;
+}
+
+/* The messages of OpenAI's Responses API. */
+static bool has_output(const json_t *response) {
+    const json_t *output = json_object_get(response, "output");
+    for (size_t i = 0; i < json_array_size(output); i++)
+        if (json_is_array(json_object_get(json_array_get(output, i), "content")))
+            return true;
+    return false;
+}
+
 bool vg_answers__has(const json_t *line) {
-    return json_object_get(line, "choices") || json_object_get(line, "responses") ||
-           json_object_get(line, "top_logprobs");
+    const json_t *answer = answered(line);
+    return json_object_get(answer, "choices") || json_object_get(answer, "responses") ||
+           json_object_get(answer, "top_logprobs") || has_output(answer);
+}
+
+bool vg_answers__is_key(const char *key) {
+    static const char *const keys[] = {"choices", "responses", "top_logprobs", "output", "response"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
 }
 
 vg_status vg_answers__fix(vg_answers *a, const char *list) {
@@ -115,26 +139,38 @@ static json_t *first_tokens(const json_t *choice) {
     return json_array_get(json_object_get(logprobs, "top_logprobs"), 0);
 }
 
+/* The answer of a response of the Responses API: the first token of its first message. */
+static vg_status add_output(vg_answers *a, const json_t *response, char why[160]) {
+    const json_t *output = json_object_get(response, "output"), *content = NULL;
+    for (size_t i = 0; i < json_array_size(output) && !json_is_array(content); i++)
+        content = json_object_get(json_array_get(output, i), "content");
+    const json_t *tokens = json_object_get(json_array_get(content, 0), "logprobs");
+    return add_member(a, json_object_get(json_array_get(tokens, 0), "top_logprobs"), why);
+}
+
 static vg_status add_choices(vg_answers *a, const json_t *response, char why[160]) {
     const json_t *choices = json_object_get(response, "choices");
+    if (!choices && has_output(response))
+        return add_output(a, response, why);
     if (!json_is_array(choices) || json_array_size(choices) == 0)
-        return refuse(why, "a response has no list of \"choices\"");
+        return refuse(why, "a response has no list of \"choices\", and no \"output\" with a message");
     for (size_t i = 0; i < json_array_size(choices); i++)
         VG_TRY(add_member(a, first_tokens(json_array_get(choices, i)), why));
     return VG_OK;
 }
 
 vg_status vg_answers__add(vg_answers *a, const json_t *line, char why[160]) {
-    const json_t *members = json_object_get(line, "top_logprobs"), *responses = json_object_get(line, "responses");
+    const json_t *answer = answered(line), *members = json_object_get(answer, "top_logprobs");
+    const json_t *responses = json_object_get(answer, "responses");
     size_t before = a->rows;
-    if (json_object_get(line, "choices"))
-        VG_TRY(add_choices(a, line, why));
+    if (json_object_get(answer, "choices") || has_output(answer))
+        VG_TRY(add_choices(a, answer, why));
     else if (responses && !json_is_array(responses))
         return refuse(why, "\"responses\" is not a list");
     else if (members && !json_is_array(members))
         return refuse(why, "\"top_logprobs\" is not a list of members");
     for (size_t i = 0; i < json_array_size(responses); i++)
-        VG_TRY(add_choices(a, json_array_get(responses, i), why));
+        VG_TRY(add_choices(a, answered(json_array_get(responses, i)), why));
     for (size_t i = 0; !responses && i < json_array_size(members); i++)
         VG_TRY(add_member(a, json_array_get(members, i), why));
     size_t added = a->rows - before;

@@ -10,6 +10,10 @@
  *         a response of OpenAI's chat completions, and vLLM's: one member per choice
  *     {"choices": [{"logprobs": {"top_logprobs": [{"A": -0.1, ...}, ...]}}, ...]}
  *         the older completions API
+ *     {"output": [{"content": [{"logprobs": [{"top_logprobs": [...]}, ...]}]}, ...]}
+ *         a response of OpenAI's Responses API: one member
+ *     {"response": {"body": RESPONSE}}
+ *         a line of a batch's output
  *     {"responses": [RESPONSE, ...]}
  *         several responses, one per prompt: all their choices in order
  *     {"top_logprobs": [MEMBER, ...]}
@@ -45,6 +49,8 @@ typedef struct vg_answers {
 
 /* Whether a line holds answers. */
 bool vg_answers__has(const json_t *line);
+/* Whether the key of an object may be that of answers. */
+bool vg_answers__is_key(const char *key);
 /* Names the classes: "A,B,C". */
 vg_status vg_answers__fix(vg_answers *answers, const char *list);
 /* Adds the members of a line. VG_ERR_DATA where the line cannot be used; `why` then says what is wrong with it. */

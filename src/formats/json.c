@@ -3,12 +3,14 @@
  *     [[[.7, .3], [.6, .4]], ...]                        a list of samples, each a list of members or of classes
  *     [{"id": ..., "p": [[...]], "label": 0}, ...]       a list of objects as in .jsonl
  *     {"p": [...], "label": [...], "classes": [...]}     an object of such lists
+ *     {"choices": [...], ...}                            one response of a language model (answers.h), a single sample
  *
  * The document is never parsed whole: the ends of lists, objects and texts are found by their brackets, without
  * recursion, and each sample is parsed by itself, at most 64 MiB of it. */
 #include <string.h>
 
 #include "base/json_text.h"
+#include "formats/answers.h"
 #include "formats/json_records.h"
 
 typedef struct span {
@@ -233,23 +235,67 @@ static vg_status check_counts(vg_json_records *r, const column_counts *counts) {
     return VG_OK;
 }
 
+/* Finds the next key of an object and its value; *more is false after the last one. The key is the caller's. */
+static vg_status next_key(cursor *c, json_t **key, span *value, bool *more) {
+    span name;
+    VG_TRY(next_entry(c, '}', more));
+    if (!*more)
+        return VG_OK;
+    if (peek(c) != '"')
+        return bad(c, "a key in quotes");
+    VG_TRY(skip_value(c, &name));
+    if (peek(c) != ':')
+        return bad(c, "':'");
+    c->at++;
+    VG_TRY(skip_value(c, value));
+    return parse(key, c->source, name);
+}
+
+/* Whether the object that begins at `begin` is one answer, not columns. */
+static vg_status find_answer(const vg_source *source, size_t begin, bool *answer) {
+    cursor c = {.source = source, .at = begin + 1};
+    bool values = false;
+    *answer = false;
+    for (bool more = true;;) {
+        json_t *key;
+        span value;
+        VG_TRY(next_key(&c, &key, &value, &more));
+        if (!more)
+            break;
+        vg_json_role role = vg_json__role(&source->roles, json_string_value(key));
+        values = values || role == VG_JSON_PROBABILITIES || role == VG_JSON_LOGITS;
+        *answer = *answer || vg_answers__is_key(json_string_value(key));
+        json_decref(key);
+    }
+    *answer = *answer && !values && !source->roles.labels_only;
+    return VG_OK;
+}
+
+static vg_status read_answer(vg_json_records *r, size_t *end) {
+    cursor c = {.source = r->source, .at = *end};
+    span whole;
+    json_t *object;
+    VG_TRY(skip_value(&c, &whole));
+    VG_TRY(parse(&object, r->source, whole));
+    vg_status status = vg_json__add_record(r, object);
+    json_decref(object);
+    *end = c.at;
+    return status;
+}
+
 static vg_status read_object(vg_json_records *r, size_t *end) {
     cursor c = {.source = r->source, .at = *end + 1};
     column_counts counts = {0};
+    bool answer;
+    VG_TRY(find_answer(r->source, *end, &answer));
+    if (answer)
+        return read_answer(r, end);
     for (bool more = true;;) {
-        VG_TRY(next_entry(&c, '}', &more));
+        json_t *key;
+        span value;
+        VG_TRY(next_key(&c, &key, &value, &more));
         if (!more)
             break;
-        span name, value;
-        if (peek(&c) != '"')
-            return bad(&c, "a key in quotes");
-        VG_TRY(skip_value(&c, &name));
-        if (peek(&c) != ':')
-            return bad(&c, "':'");
-        c.at++;
-        VG_TRY(skip_value(&c, &value));
-        json_t *key;
-        VG_TRY(parse(&key, r->source, name));
         vg_status status = read_column(r, json_string_value(key), value, &counts);
         json_decref(key);
         VG_TRY(status);

@@ -28,7 +28,7 @@ if cmp -s one.csv packed.csv; then pass; else fail "arrays of one member each di
 # What does not fit: one line that lists what does.
 sites one.npy NMCHW f4
 run score one.npy
-fails_with 1 "one.npy: the array has 5 axes, expected 3 (samples, members, classes) or 2 (samples, classes); of images and volumes name"
+fails_with 1 "one.npy: the array has 5 axes, expected 3 (samples, members, classes) or 2 (samples, classes); of images"
 run score one.npy --axes NMXHW
 fails_with 1 "axes 'NMXHW': 'X' is not an axis; use N samples, M members, C classes and, of images and volumes, H W D"
 run score one.npy --axes NMC

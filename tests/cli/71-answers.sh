@@ -38,6 +38,36 @@ run_on answers.jsonl decide --stdin-jsonl -k 1 # tokens of the line: A B, B A C 
 exits 0
 prints '"pred_name":"B"'
 
+# A line of a batch's output, a response of the Responses API, and one response as a document.
+python3 - chat.jsonl <<'EOF'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+with open("batch.jsonl", "w") as batch, open("output.jsonl", "w") as output:
+    for line in lines:
+        choices = [response["choices"][0] for response in line["responses"]]
+        body = {"object": "chat.completion", "choices": choices}
+        whole = {"id": "batch_req", "custom_id": line["id"], "label": line["label"], "response": {"body": body}}
+        print(json.dumps(whole), file=batch)
+        tokens = [choice["logprobs"]["content"] for choice in choices]
+        answers = [{"output": [{"type": "reasoning"}, {"content": [{"logprobs": t}]}]} for t in tokens]
+        print(json.dumps({"id": line["id"], "label": line["label"], "responses": answers}), file=output)
+json.dump({"id": "q1", "label": "A", "choices": [r["choices"][0] for r in lines[0]["responses"]]},
+          open("one.json", "w"), indent=1)
+EOF
+run score batch.jsonl --id custom_id --classes A,B,C -q -o three.csv
+exits 0
+if cmp -s one.csv three.csv; then pass; else fail "a batch's output differs from plain lists"; fi
+run score output.jsonl --classes A,B,C -q -o three.csv
+exits 0
+if cmp -s one.csv three.csv; then pass; else fail "the Responses API differs from plain lists"; fi
+run score one.json --classes A,B,C -q --json
+exits 0
+near "$(json n)" 1
+near "$(json m)" 2
+run_on batch.jsonl decide --stdin-jsonl --policy policy.json
+exits 0
+prints '"pred_name":"A","decision_name":"A"}'
+
 # Each is refused in one clear line.
 refuses_answer() { # TEXT LINE
     echo "$2" >bad.jsonl
