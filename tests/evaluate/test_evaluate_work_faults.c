@@ -1,6 +1,6 @@
 /* test_evaluate_work_faults.c - what calls of the module cost besides their results: threads that are started and
- * blocks of memory that are asked for. No fault is made: faults/fault_preload.c, which the build links into this program
- * by its name, counts. */
+ * blocks of memory that are asked for. No fault is made: faults/fault_preload.c, which the build links into this
+ * program by its name, counts. */
 #include "fault_loop.h"
 #include "vargate/sets.h"
 
