@@ -175,6 +175,10 @@ static void evaluations(void **state) {
     WRONG(evaluate(N, 0, 1, &o), "evaluate: risk 0 is -0.5, expected 0 to 1");
     o.risks = points, o.risk_count = 9;
     WRONG(evaluate(N, 0, 1, &o), "3 coverages and 9 risks asked for");
+    o = usual, o.resamples = SIZE_MAX / 2;
+    REFUSED(evaluate(N, 1, 1, &o), VG_ERR_MEMORY, "memory");
+    o = usual, o.curve_points = SIZE_MAX / 2;
+    REFUSED(evaluate(N, 0, 1, &o), VG_ERR_MEMORY, "memory");
     u[3] = NAN;
     REFUSED(evaluate(N, 0, 1, &usual), VG_ERR_DATA, "u");
     u[3] = .5;
@@ -405,6 +409,9 @@ static void detection(void **state) {
     WRONG(vg_ood_evaluate(&row, &measure, N, &measure, N, 1, &o), "ood: confidence 0");
     o.confidence = .5;
     ACCEPTED(vg_ood_evaluate(&row, &measure, N, &measure, N, 1, &o));
+    o.resamples = SIZE_MAX / 2;
+    REFUSED(vg_ood_evaluate(&row, &measure, N, &measure, N, 1, &o), VG_ERR_MEMORY,
+            "resamples of 12 samples do not fit");
 }
 
 /* --- prediction sets */
