@@ -175,6 +175,13 @@ static vg_status score_sites(vg_report_subject *out, vg_score_input *in) {
     return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
 }
 
+/* The sets of a page whose calibration samples are in a file of their own. */
+static vg_status make_sets(vg_report_subject *out, const vg_report_source *source) {
+    if (source->for_ood || !source->calibration)
+        return VG_OK;
+    return vg_report_sets__files(&out->sets, out->path, source->calibration, source->options, source->job);
+}
+
 static vg_status read_predictions(vg_report_subject *out, const vg_report_source *source) {
     vg_score_input in;
     const char *labels = source->for_ood ? vg_score_no_labels : source->options->labels;
@@ -186,7 +193,7 @@ static vg_status read_predictions(vg_report_subject *out, const vg_report_source
                                                            in.path)
                                            : score_sites(out, &in);
         vg_score_input__close(&in);
-        return status;
+        return status == VG_OK ? make_sets(out, source) : status;
     }
     vg_status status = keep_shape(out, &in);
     if (status == VG_OK && !source->for_ood)
@@ -198,9 +205,7 @@ static vg_status read_predictions(vg_report_subject *out, const vg_report_source
     if (status == VG_OK && !source->for_ood && in.labels && !source->calibration)
         status = vg_report_sets__halves(&out->sets, &in);
     vg_score_input__close(&in);
-    if (status == VG_OK && !source->for_ood && source->calibration)
-        status = vg_report_sets__files(&out->sets, out->path, source->calibration, source->options, source->job);
-    return status;
+    return status == VG_OK ? make_sets(out, source) : status;
 }
 
 vg_status vg_report_subject__read(vg_report_subject *out, const vg_report_source *source) {

@@ -106,6 +106,10 @@ run report one.npy --axes MNCHW --renormalise -q --no-figures -o page
 exits 0
 run report chw.npy --axes CHW --renormalise -q --no-figures -o page
 exits 0
+run report members.npz --axes NCHW --labels-key maps --ignore 255 --renormalise --calibration members.npz --no-figures \
+    -o page
+exits 0
+grep -q 'unit.u0022: .u0022image' page/report.html && pass || fail "no sets of images in the page"
 run report one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise --no-figures -o page
 fails_with 1 "every site is left out by --ignore 255"
 run report one.npy --axes MNCHW --renormalise --images maps-0.npy --no-figures -o page

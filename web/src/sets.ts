@@ -19,6 +19,7 @@ interface SetRow {
 }
 interface SetDocument {
   score: string;
+  unit?: string;
   calibrated: number;
   n: number;
   alphas: SetRow[];
@@ -52,7 +53,7 @@ export function sets(): HTMLElement | null {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, String(r.alpha), r.threshold === null ? " (every class: too few samples)" : ""),
+      h("th", { scope: "row" }, String(r.alpha), r.threshold === null ? " (every class: too few to calibrate on)" : ""),
       cell(r, "coverage", (v) => percent(v, 1)),
       cell(r, "mean_size", (v) => figure(v, 3)),
       cell(r, "singletons", (v) => percent(v, 1)),
@@ -82,11 +83,14 @@ export function sets(): HTMLElement | null {
     (multilabel
       ? "A set holds the labels that cannot be excluded: with 95 % confidence it misses at most the share alpha of a " +
         "sample's labels. "
-      : "A set holds the classes that cannot be excluded: on samples of the same population it holds the truth with " +
-        "probability 1 \u2212 alpha or more. A set of one class is an answer, a longer one a short list " +
-        "for a person. ") +
-      `Calibrated on ${count(first.calibrated)} samples (${meta.sets_from ?? ""}), counted on ${count(first.n)}; ` +
-      "intervals of 95 %. vargate sets writes them.",
+      : "A set holds the classes that cannot be excluded: " +
+        (first.unit === "image"
+          ? "in a new image of the same population it misses the truth in at most the share alpha of the sites, on " +
+            "average over images. "
+          : "on samples of the same population it holds the truth with probability 1 \u2212 alpha or more. ") +
+        "A set of one class is an answer, a longer one a short list for a person. ") +
+      `Calibrated on ${count(first.calibrated)} ${first.unit === "image" ? "images" : "samples"} ` +
+      `(${meta.sets_from ?? ""}), counted on ${count(first.n)}; intervals of 95 %. vargate sets writes them.`,
     ...documents.map(table),
   );
 }
