@@ -83,3 +83,28 @@ def test_refusals_of_images() -> None:
         made.fit(z[..., :3], y[..., :3])
     with pytest.raises(ValueError, match="do not go with multilabel"):
         vargate.Conformal(axes="MNCHW", multilabel=True).fit(z, y)
+
+
+def test_groups_of_images(tmp_path: Path, command: Callable[..., Any]) -> None:
+    (z, y), (new, maps) = images(5), images(6)
+    groups = np.array(["near", "far"])[np.arange(N) % 2]
+    found = vargate.sets(
+        new,
+        calibration=(z, y, groups),
+        groups=groups,
+        labels=maps,
+        by="group",
+        axes="MNCHW",
+        ignore=255,
+        logits=True,
+    )
+    for name, cell in zip(("near", "far"), found.figures[0]["cells"], strict=True):
+        alone = vargate.Conformal(axes="MNCHW", ignore=255, logits=True).fit(z[:, groups == name], y[groups == name])
+        assert (cell["cell"], cell["samples"], cell["threshold"]) == (name, N // 2, alone.thresholds[0, 0])
+    np.savez(tmp_path / "val.npz", Z=z, L=y, place=groups)
+    np.savez(tmp_path / "new.npz", Z=new, L=maps, place=groups)
+    options = ("--axes", "MNCHW", "--ignore", 255, "--by", "group:place")
+    there = command("sets", tmp_path / "new.npz", "--calibration", tmp_path / "val.npz", *options)
+    assert there["alphas"] == found.figures
+    with pytest.raises(ValueError, match=r"groups has shape \(3,\), expected \(30,\)"):
+        vargate.Conformal(by="group", axes="MNCHW", ignore=255, logits=True).fit(z, y, groups=["a", "b", "c"])

@@ -54,12 +54,14 @@ def _number(value: Any, name: str) -> float:
     return math.nan if value is None else real(value, name)
 
 
-def _texts(groups: Any, n: int, name: str) -> Any:
+def _texts(groups: Any, n: int, name: str, each: int = 1) -> Any:
+    """The groups of n samples; of images one for each of `each` sites."""
     if groups is None:
         return None
     values = np.asarray(groups)
-    if values.shape != (n,):
-        raise ValueError(f"{name} has shape {values.shape}, expected {(n,)}")
+    if values.shape != (n // each,):
+        raise ValueError(f"{name} has shape {values.shape}, expected {(n // each,)}")
+    values = np.repeat(values, each)
     return (c_char_p * n)(*[str(g).encode() for g in values.tolist()])
 
 
@@ -229,7 +231,7 @@ class Conformal:
         if self._asked.sites == 0:
             self._asked.sites = each
             self._open(self._asked)
-        numbers, names = site_labels(sites, labels, self._ignore), _texts(groups, sites.n, "groups")
+        numbers, names = site_labels(sites, labels, self._ignore), _texts(groups, sites.n, "groups", each)
         for first, block, _owner in sites.blocks():
             at = numbers[first:].ctypes.data_as(c_void_p)
             held = None if names is None else (c_char_p * block.n)(*names[first : first + block.n])
@@ -249,7 +251,8 @@ class Conformal:
             numbers = None if labels is None else as_labels(labels, (n, view.m, c), self._resolved.multilabel)
             # The mean over one member is that member: no copy is made before `value` is read.
             given = self._given(p, view)
-        names, alphas = _texts(groups, n, "groups"), self._handle.contents.alpha_count
+        each = 1 if shape is None else n // max(shape[0], 1)
+        names, alphas = _texts(groups, n, "groups", each), self._handle.contents.alpha_count
         mask = np.empty((n, alphas, (c + 7) // 8), np.uint8)
         size = np.empty((n, alphas), np.int32)
         value: Array = np.empty((n, c)) if given is None else given
@@ -260,7 +263,7 @@ class Conformal:
             places.mask, places.size = mask[first:].ctypes.data, size[first:].ctypes.data
             places.value = value[first:].ctypes.data if given is None else None
             places.p_value = None if p_value is None else p_value[first:].ctypes.data
-            places.sites = 0 if shape is None else n // max(shape[0], 1)
+            places.sites = 0 if shape is None else each
             at = None if numbers is None else numbers[first:].ctypes.data_as(c_void_p)
             held = names if sites is None or names is None else (c_char_p * block.n)(*names[first : first + block.n])
             _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), byref(block), at, held))
@@ -390,7 +393,7 @@ def sets(
     labels : array_like, optional
         True classes of `p`, for coverage in `PredictionSets.figures`.
     groups : array_like (N,), optional
-        Groups of the samples, with ``by="group"``.
+        Groups of the samples, or of the images, with ``by="group"``.
     p_values : bool
         Give a p-value for every class.
     **options

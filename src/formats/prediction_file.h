@@ -24,6 +24,8 @@ vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_
 /* The axes of the sites: shape[0 .. 3] are N, H, W, D. Blocks within runs of sites.run samples are viewed without a
  * copy. Borrowed. */
 const vg_sites *vg_prediction_file__sites(const vg_prediction_file *file);
+/* Texts of a stored array with one entry per image (`key`). Borrowed. */
+vg_status vg_prediction_file__image_texts(vg_prediction_file *file, const char *key, const char *const **out);
 /* Label maps of the sites, read one block at a time, so that any size is possible. */
 typedef struct vg_label_maps {
     struct vg_source *source;

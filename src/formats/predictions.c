@@ -26,7 +26,7 @@ struct vg_prediction_file {
     int multilabel;
     int64_t labels_from;
     bool may_be_mnc; /* three axes, read as (N, M, C) */
-    vg_strings classes, ids;
+    vg_strings classes, ids, image_texts;
     bool ids_read;
     char notice[256];
     vg_block_map_fn map; /* of every block; NULL: none */
@@ -164,6 +164,12 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
     return file->ids.count ? vg_strings__list(&file->ids, out) : VG_OK;
 }
 
+vg_status vg_prediction_file__image_texts(vg_prediction_file *file, const char *key, const char *const **out) {
+    *out = NULL;
+    VG_TRY(vg_names__read(&file->image_texts, file->source, key, NULL, file->blocks.sites.shape[0]));
+    return vg_strings__list(&file->image_texts, out);
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 /* The caller's options; fields that an older, shorter struct lacks take their defaults. */
 static vg_status complete(vg_prediction_options *out, const vg_prediction_options *options) {
@@ -281,6 +287,7 @@ void vg_prediction_file_close(vg_prediction_file *file) {
         return;
     vg_source__close(file->source);
     vg_strings__free(&file->classes);
+    vg_strings__free(&file->image_texts);
     vg_strings__free(&file->ids);
     vg_base__release(file->labels_key);
     vg_base__release(file->id_key);

@@ -18,7 +18,8 @@ enum { BLOCK_BYTES = 16 << 20 };
 /* An opened file with the groups of its samples. */
 typedef struct set_input {
     vg_score_input in, group_file;
-    const char *const *groups;
+    const char *const *groups; /* of samples; of images, one for each image */
+    const char **block_groups; /* of images: those of a block of sites */
 } set_input;
 
 typedef struct sets_request {
@@ -28,9 +29,27 @@ typedef struct sets_request {
     const char *group; /* the name of the groups; NULL: none */
 } sets_request;
 
+static size_t block_rows(const vg_score_layout *layout) {
+    size_t row = layout->m * layout->c * sizeof(float), rows = (size_t)BLOCK_BYTES / row;
+    rows = rows > 4096 ? rows / 4096 * 4096 : rows > 0 ? rows : 1;
+    return rows < layout->n ? rows : layout->n;
+}
+
 static void close_input(set_input *f) {
     vg_score_input__close(&f->in);
     vg_score_input__close(&f->group_file);
+    vg_base__release(f->block_groups);
+}
+
+/* Sites of an image, the unit of exchange; 0: samples are no sites. */
+static size_t image_sites(const vg_score_input *in) {
+    return vg_score_input__images(in) && !in->layout.multilabel ? vg_score_input__unit_rows(in) : 0;
+}
+
+/* Of images the groups are those of images, too, because a group is exchanged as a whole. */
+static vg_status open_image_groups(set_input *f, const char *group) {
+    VG_TRY(vg_base__alloc(&f->block_groups, block_rows(&f->in.layout), sizeof *f->block_groups, "groups"));
+    return vg_prediction_file__image_texts(f->in.file, group, &f->groups);
 }
 
 /* A column or array of groups is read as ids are: as texts. */
@@ -39,6 +58,8 @@ static vg_status open_groups(set_input *f, const char *path, const sets_request 
     how.id = r->group;
     how.labels = how.labels_key = NULL;
     how.ignore = NULL;
+    if (image_sites(&f->in))
+        return open_image_groups(f, r->group);
     if (strcmp(path, "-") == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "thresholds by group need a file: standard input is read once");
     VG_TRY(vg_score_input__open_labels(&f->group_file, path, &how, vg_score_no_labels, &r->own.job));
@@ -46,11 +67,6 @@ static vg_status open_groups(set_input *f, const char *path, const sets_request 
     if (!f->groups)
         return vg_base__fail(VG_ERR_DATA, "%s: no groups named '%s' in it", path, r->group);
     return VG_OK;
-}
-
-/* Sites of an image, the unit of exchange; 0: samples are no sites. */
-static size_t image_sites(const vg_score_input *in) {
-    return vg_score_input__images(in) && !in->layout.multilabel ? vg_score_input__unit_rows(in) : 0;
 }
 
 static vg_status open_input(set_input *f, const char *path, const sets_request *r, const vg_input_options *reading,
@@ -65,20 +81,16 @@ static vg_status open_input(set_input *f, const char *path, const sets_request *
     return status;
 }
 
-static size_t block_rows(const vg_score_layout *layout) {
-    size_t row = layout->m * layout->c * sizeof(float), rows = (size_t)BLOCK_BYTES / row;
-    rows = rows > 4096 ? rows / 4096 * 4096 : rows > 0 ? rows : 1;
-    return rows < layout->n ? rows : layout->n;
-}
-
 static vg_status run_block(vg_sets_data *s, set_input *f, vg_set_rows *rows, size_t first, size_t here) {
     vg_predictions view;
     vg_set_places places = rows ? vg_set_rows__at(rows, first) : (vg_set_places){0};
     VG_TRY(vg_prediction_file_block(f->in.file, first, here, &view));
     VG_TRY(vg_score_input__read_block(&f->in, first, here));
     places.sites = image_sites(&f->in);
-    vg_status status = vg_sets__feed(s, rows ? &places : NULL, &view, vg_score_input__labels(&f->in, first),
-                                     f->groups ? f->groups + first : NULL);
+    for (size_t i = 0; f->block_groups && i < here; i++)
+        f->block_groups[i] = f->groups[(first + i) / places.sites];
+    const char *const *groups = f->block_groups ? f->block_groups : f->groups ? f->groups + first : NULL;
+    vg_status status = vg_sets__feed(s, rows ? &places : NULL, &view, vg_score_input__labels(&f->in, first), groups);
     if (status != VG_OK)
         return vg_base__fail(status, "%s: %s", f->in.path, vg_error_message());
     return rows ? vg_set_rows__take(rows, first, here) : VG_OK;
