@@ -30,6 +30,14 @@ vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more, bool units) {
     return vg_set__grow(&pool->cell, pool->count, &pool->cell_room, total, sizeof *pool->cell);
 }
 
+void vg_set_pool__find_cells(const vg_set_pool *pool, size_t *next) {
+    for (size_t i = 0; i < pool->count; i++)
+        pool->start[pool->cell[i] + 1]++;
+    for (size_t c = 0; c < pool->cells; c++)
+        pool->start[c + 1] += pool->start[c];
+    memcpy(next, pool->start, pool->cells * sizeof *next);
+}
+
 /* The keys of the scores in the order of the cells. next: where the next score of each cell goes. */
 static void order_cells(uint64_t *keys, size_t *next, const vg_set_pool *pool) {
     if (pool->cells == 1) { /* without counters, each of which would wait for the last one */
@@ -38,11 +46,7 @@ static void order_cells(uint64_t *keys, size_t *next, const vg_set_pool *pool) {
             keys[i] = vg_evaluate__key(pool->score[i]);
         return;
     }
-    for (size_t i = 0; i < pool->count; i++)
-        pool->start[pool->cell[i] + 1]++;
-    for (size_t c = 0; c < pool->cells; c++)
-        pool->start[c + 1] += pool->start[c];
-    memcpy(next, pool->start, pool->cells * sizeof *next);
+    vg_set_pool__find_cells(pool, next);
     for (size_t i = 0; i < pool->count; i++)
         keys[next[pool->cell[i]]++] = vg_evaluate__key(pool->score[i]);
 }

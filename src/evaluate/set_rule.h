@@ -91,6 +91,8 @@ vg_status vg_set_pool__reserve(vg_set_pool *pool, size_t more, bool units);
 /* Puts the scores of a cell beside each other, so far in order that vg_set__quantile finds those of the alphas; no
  * alphas: sorted, for vg_set__p_value. */
 vg_status vg_set_pool__settle(vg_set_pool *pool, const double *alphas, size_t alpha_count);
+/* Where the scores of each cell begin, in pool->start and in `next`. */
+void vg_set_pool__find_cells(const vg_set_pool *pool, size_t *next);
 void vg_set_pool__free(vg_set_pool *pool);
 static inline size_t vg_set_pool__samples(const vg_set_pool *pool, size_t cell) {
     return pool->start[cell + 1] - pool->start[cell];

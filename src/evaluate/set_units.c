@@ -21,11 +21,7 @@ static int by_score(const void *a, const void *b) {
 
 /* The scores in the order of the cells, which keeps the sites of an image together; weights hold the images. */
 static void order_cells(weighted_score *out, size_t *next, const vg_set_pool *pool) {
-    for (size_t i = 0; i < pool->count; i++)
-        pool->start[pool->cell[i] + 1]++;
-    for (size_t c = 0; c < pool->cells; c++)
-        pool->start[c + 1] += pool->start[c];
-    memcpy(next, pool->start, pool->cells * sizeof *next);
+    vg_set_pool__find_cells(pool, next);
     for (size_t i = 0; i < pool->count; i++)
         out[next[pool->cell[i]]++] = (weighted_score){pool->score[i], (double)pool->unit[i]};
 }
