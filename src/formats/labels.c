@@ -89,8 +89,9 @@ vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_sourc
         VG_TRY(vg_labels__check_maps(source, array, sites));
     else if (array->rank != 1 && array->rank != 2)
         return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: labels '%.100s' have %zu axes, expected 1 (samples) or 2 (samples, labels)",
-                             source->path, array->name, array->rank);
+                             "%s: labels %.100s%shave %zu axes, expected 1 (samples) or 2 (samples, labels); maps of "
+                             "images need the axes of the predictions: --axes NMCHW",
+                             source->path, array->name, array->name[0] ? " " : "", array->rank);
     size_t wide = array->rank == 2 && !sites ? array->shape[1] : 1;
     if (wide == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: labels '%.100s' have 0 columns", source->path, array->name);

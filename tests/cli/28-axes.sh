@@ -75,6 +75,8 @@ run evaluate one.npy --axes MNCHW --labels small.npy --renormalise
 fails_with 1 "labels are (3, 5, 6), but the predictions have sites (3, 5, 7): images, height, width"
 run evaluate one.npy --axes MNCHW --renormalise
 fails_with 1 "no labels in it"
+run evaluate flat.npz --labels maps.npy
+fails_with 1 "maps.npy: labels have 3 axes, expected 1 (samples) or 2 (samples, labels); maps of images need the axes"
 run evaluate flat.npz --ignore 255
 fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
 run evaluate one.npy --axes MNCHW --labels maps.npy --ignore x
