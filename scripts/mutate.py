@@ -359,7 +359,7 @@ def concerns(test, module):
     if module == "evaluate":
         return not test.startswith(("test_measures", "test_device"))
     return not test.startswith("test_evaluate") or test in (
-        "test_evaluate_columns", "test_evaluate_faults", "test_evaluate_rows")  # fmt: skip
+        "test_evaluate_columns", "test_evaluate_faults", "test_evaluate_pinned", "test_evaluate_rows")  # fmt: skip
 
 
 def wrapped_calls():
