@@ -110,17 +110,25 @@ static void write_decisions(const vg_kernel_job *job, const margin *g, size_t fi
         put_three_classes(to, three, count);
 }
 
-static void write_margin(const vg_kernel_job *job, const margin *g, size_t first, size_t count) {
+typedef struct margin_values {
+    vd sigma1, sigma2, snr, gmu;
+} margin_values;
+
+INLINE margin_values margin_of(const vg_kernel_job *job, const margin *g) {
     const vg_score_options *o = &job->options;
-    const vg_scores *out = &job->out;
     double spread = o->sigma_margin == VG_SIGMA_SAMPLE && job->m > 1 ? (double)job->m / (double)(job->m - 1) : 1.0;
     double eps = o->margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * o->eps : o->eps;
     vd sigma1 = vd_sqrt(g->var1 * spread), sigma2 = vd_sqrt(g->var2 * spread);
     vd snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + eps), sure = g->mu1 * vm_gate(snr), gmu = 1.0 - sure;
     if (o->task == VG_TASK_MULTILABEL_LITERAL)
         gmu = vd_select(g->first == 1, gmu, sure);
-    put(out->snr, snr, first, count);
-    put(out->gmu, gmu, first, count);
+    return (margin_values){sigma1, sigma2, snr, gmu};
+}
+
+INLINE void put_margin(const vg_kernel_job *job, const margin *g, const margin_values *v, size_t first, size_t count) {
+    const vg_scores *out = &job->out;
+    put(out->snr, v->snr, first, count);
+    put(out->gmu, v->gmu, first, count);
     put(out->maxprob, 1.0 - g->mu1, first, count);
     put(out->gap, 1.0 - (g->mu1 - g->mu2), first, count);
     if (out->topstd)
@@ -130,7 +138,7 @@ static void write_margin(const vg_kernel_job *job, const margin *g, size_t first
     for (size_t i = 0; out->flags && i < count; i++)
         out->flags[first + i] |= g->mu1[i] == g->mu2[i] ? VG_FLAG_TIE : 0;
     if (out->decision)
-        write_decisions(job, g, first, count, sigma1, sigma2);
+        write_decisions(job, g, first, count, v->sigma1, v->sigma2);
 }
 
 static void write_margins(const tile *t, size_t first, size_t count) {
@@ -138,8 +146,9 @@ static void write_margins(const tile *t, size_t first, size_t count) {
     margin g = leaders(t);
     if (job->figures)
         write_abstention(job, &g, first, count);
+    margin_values v = margin_of(job, &g);
     if (wants_margin(&job->out))
-        write_margin(job, &g, first, count);
+        put_margin(job, &g, &v, first, count);
 }
 
 /* Writes width values of each lane to rows of `out`, one row per lane. */

@@ -80,6 +80,7 @@ typedef struct P(panel) {
     P(acc) * floor_log;                   /* [M] of the current column: panel_terms.h */
     vr *floor_least;                      /* [M] */
     size_t floors_of;                     /* the column whose they are */
+    bool floored;                         /* some set has floors or a diagonal */
     double *ztotal;                       /* [K][M] across: zsum of the blocks before */
     double *kept_tu;                      /* [1 + K] TU of a lane's sets, handed to a panel that corrects it */
     const double *given_tu;               /* a correcting panel: TU to use; else NULL */
@@ -87,7 +88,7 @@ typedef struct P(panel) {
     P(acc) * zbar, *inverse_zbar, *psi_z; /* [K] */
     vr *over_low, *inverse_real;          /* [K] the smallest over; 1/Zbar */
     P(set) * sets;                        /* [1 + K] */
-    vd *results;                          /* finish_sets */
+    vd *results;                          /* [SET_RESULTS][1 + k of the job] */
     vr *shift;                            /* [K] U of the current column, where `many` */
     tile integral[PANEL_HALVES];          /* of one class, where `many`; across: the first serves both halves */
     PANEL_REAL *row;                      /* [lanes][M][C] samples as reals, where they are not so in memory */
@@ -203,7 +204,7 @@ static bool P(carve_arrays)(P(panel) * t, const vg_kernel_job *job, bool across,
                  {&t->inverse_real, K, 1, sizeof(vr)},
                  {&t->shift, K, 1, sizeof(vr)},
                  {&t->sets, 1 + K, 1, sizeof *t->sets},
-                 {&t->results, 1 + job->k, SET_RESULTS * PANEL_HALVES, sizeof(vd)},
+                 {&t->results, 1 + job->k, SET_RESULTS, sizeof(vd)},
                  {&t->row, lanes, row, sizeof(PANEL_REAL)}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!carve_bytes(base, used, parts[i].at, parts[i].a, parts[i].b, parts[i].size))
@@ -228,18 +229,13 @@ static bool P(carve_shares)(P(panel) * t, void *base, size_t *used) {
     return true;
 }
 
-/* Parts start from 0; fold_parts leaves them so. */
-static void P(clear_parts)(P(set) * sets, size_t count) {
-    for (size_t s = 0; s < count; s++)
-        memset(&sets[s].part, 0, sizeof sets[s].part);
-}
 
 static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
     if (!P(carve_arrays)(t, job, across, base, used) || !P(carve_shares)(t, base, used))
         return false;
-    if (base)
-        P(clear_parts)(t->sets, 1 + t->K);
+    if (base) /* later: clear_sets */
+        memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
     for (size_t s = 0; base && t->shares > 1 && s < t->shares; s++)
-        P(clear_parts)(t->parts[s].sets, 1 + t->K);
+        memset(t->parts[s].sets, 0, (1 + t->K) * sizeof *t->sets);
     return true;
 }

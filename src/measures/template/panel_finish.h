@@ -65,7 +65,7 @@ static void P(write_classes)(const P(panel) * t) {
 }
 
 /* mean and std of half h of a panel of samples. */
-INLINE void P(write_columns)(const P(panel) * t, const int h, size_t first, size_t count) {
+static VG_NOINLINE void P(write_columns)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_scores *out = &t->job->out;
     vd columns[PANEL_ACROSS];
     for (size_t j = 0; out->mean && j < t->J; j++)
@@ -99,25 +99,42 @@ static VG_NOINLINE vri P(most_named)(const P(panel) * t) {
     return most + 1;
 }
 
+/* The number of units in half h. */
+INLINE size_t P(half_count)(const P(panel) * t, int h) {
+    size_t done = (size_t)h * VG_LANES, some = t->count > done ? t->count - done : 0;
+    return some < VG_LANES ? some : VG_LANES;
+}
+
 /* The votes of a panel of samples. Members lie in x as in the input, where they are not logits. */
 static void P(write_votes)(const P(panel) * t) {
     double members = (double)t->M;
     vr most = __builtin_convertvector(P(most_named)(t), vr);
     UNROLL
-    for (int h = 0; h < PANEL_HALVES; h++) {
-        size_t done = (size_t)h * VG_LANES, some = t->count > done ? t->count - done : 0;
-        put(t->job->out.votes, (members - P(half)(most, h)) / members, t->first + done,
-            some < VG_LANES ? some : VG_LANES);
-    }
+    for (int h = 0; h < PANEL_HALVES; h++)
+        put(t->job->out.votes, (members - P(half)(most, h)) / members, t->first + (size_t)h * VG_LANES,
+            P(half_count)(t, h));
 }
 
-static VG_NOINLINE void P(write_margins)(const P(panel) * t, int h, size_t first, size_t count) {
+/* Long chains of dependent operations, so both halves are computed before one is written. */
+static VG_NOINLINE void P(write_margins)(const P(panel) * t) {
     const vg_kernel_job *job = t->job;
-    margin g = P(leaders)(t, h);
-    if (job->figures)
-        write_abstention(job, &g, first, count);
-    if (wants_margin(&job->out))
-        write_margin(job, &g, first, count);
+    margin g[PANEL_HALVES];
+    margin_values v[PANEL_HALVES];
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        g[h] = P(leaders)(t, h);
+        v[h] = margin_of(job, &g[h]);
+    }
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        size_t first = t->first + (size_t)h * VG_LANES, count = P(half_count)(t, h);
+        if (job->figures)
+            write_abstention(job, &g[h], first, count);
+        if (wants_margin(&job->out) && count == VG_LANES)
+            put_margin(job, &g[h], &v[h], first, VG_LANES);
+        else if (wants_margin(&job->out))
+            put_margin(job, &g[h], &v[h], first, count);
+    }
 }
 
 /* The figures of half h for the summary, but for those of the margin. */
@@ -148,68 +165,66 @@ static VG_NOINLINE void P(write_logits)(const P(panel) * t) {
 }
 #endif
 
-/* The sums of set s in half h: the results of all sets need them. */
-INLINE measures P(set_of)(const P(panel) * t, size_t s, int h) {
+/* The results of set s in half h, `pitch` apart. */
+INLINE void P(finish)(const P(panel) * t, const conventions *by, size_t s, int h, vd *to, size_t pitch) {
     const P(set) *set = &t->sets[s];
-    measures out = {set->tu.h[h], set->eu.h[h], set->reverse.h[h] - set->floors.h[h], set->diagonal.h[h]};
-    if (t->given_tu) /* AU is TU - EU of the TU that is written */
-        out.tu = vd_set(t->given_tu[s]);
+    measures sums = {set->tu.h[h], set->eu.h[h], set->reverse.h[h] - set->floors.h[h], set->diagonal.h[h]};
+    vd epjs = set->pairs.h[h]; /* panel_terms.h, or the sum itself */
+    if (t->given_tu)           /* AU is TU - EU of the TU that is written */
+        sums.tu = vd_set(t->given_tu[s]);
     if (s > 0) {
-        out.eu += t->psi_z[s - 1].h[h];
-        out.reverse -= t->psi_z[s - 1].h[h];
+        sums.eu += t->psi_z[s - 1].h[h];
+        sums.reverse -= t->psi_z[s - 1].h[h];
     }
-    return out;
+    if (!t->many)
+        epjs = vd_max(sums.eu * by->forward - epjs * by->meets, vd_set(0.0));
+    finish_set(by, &sums, epjs, to, pitch);
 }
 
-/* The results of every set, [SET_RESULTS][halves][1 + k of the job]. */
-static VG_NOINLINE void P(finish_sets)(const P(panel) * t) {
+/* The results of a full half at three k, whose places are adjacent: they stay in registers. */
+INLINE void P(write_threes)(const P(panel) * t, int h, size_t first, double *const *plain, double *const *gated) {
     const conventions by = t->by;
-    size_t row = 1 + t->job->k, pitch = PANEL_HALVES * row;
-    for (size_t s = t->ungated ? 0 : 1; s <= t->K; s++)
-        UNROLL
-    for (int h = 0; h < PANEL_HALVES; h++) {
-        measures set = P(set_of)(t, s, h);
-        vd epjs = t->sets[s].pairs.h[h]; /* panel_terms.h, or the sum itself */
-        if (!t->many)
-            epjs = vd_max(set.eu * by.forward - epjs * by.meets, vd_set(0.0));
-        finish_set(&by, &set, epjs, t->results + (size_t)h * row + s, pitch);
-    }
-    for (vd *at = t->results; t->K && t->alike && at < t->results + SET_RESULTS * pitch; at += row)
-        for (size_t k = 1; k < t->job->k; k++)
-            at[1 + k] = at[1];
+    vd own[SET_RESULTS], at[3][SET_RESULTS];
+    if (t->ungated)
+        P(finish)(t, &by, 0, h, own, 1);
+    for (int i = 0; t->ungated && i < SET_RESULTS; i++)
+        put(plain[i], own[i], first, VG_LANES);
+    if (!t->K)
+        return;
+    UNROLL
+    for (size_t k = 0; k < 3; k++)
+        P(finish)(t, &by, t->alike ? 1 : 1 + k, h, at[k], 1);
+    UNROLL
+    for (int i = 0; i < SET_RESULTS; i++)
+        if (gated[i])
+            put_threes(gated[i] + first * 3, (vd[3]){at[0][i], at[1][i], at[2][i]}, VG_LANES);
 }
 
-/* The results of one gated measure at every k. */
-static void P(put_gates)(double *to, const vg_kernel_job *job, const vd *from, size_t first, size_t count) {
-    if (!job->plane)
-        put_rows(to + first * job->k, job->k, from, count);
-    for (size_t k = 0; job->plane && k < job->k; k++)
-        put(to + k * job->plane, from[k], first, count);
-}
-
-/* Half h's results to their places; `threes`: three gates, whose results are adjacent. */
-INLINE void P(write_half)(const P(panel) * t, int h, size_t first, size_t count, bool threes) {
+/* The results of a half in general. */
+INLINE void P(write_rows)(const P(panel) * t, int h, size_t first, size_t count, double *const *plain,
+                          double *const *gated) {
     const vg_kernel_job *job = t->job;
-    const vg_scores *out = &job->out;
+    size_t K = job->k, pitch = 1 + K;
+    for (size_t s = t->ungated ? 0 : 1; s <= (t->K ? K : 0); s++)
+        P(finish)(t, &t->by, t->alike && s ? 1 : s, h, t->results + s, pitch);
+    for (size_t i = 0; i < SET_RESULTS; i++) {
+        const vd *from = t->results + i * pitch;
+        put(plain[i], from[0], first, count);
+        if (gated[i] && !job->plane)
+            put_rows(gated[i] + first * K, K, from + 1, count);
+        for (size_t k = 0; gated[i] && job->plane && k < K; k++)
+            put(gated[i] + k * job->plane, from[1 + k], first, count);
+    }
+}
+
+static VG_NOINLINE void P(write_sets)(const P(panel) * t, int h, size_t first, size_t count) {
+    const vg_scores *out = &t->job->out;
     double *const plain[SET_RESULTS] = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs};
     double *const gated[SET_RESULTS] = {out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs};
-    size_t row = threes ? 4 : 1 + job->k;
-    const vd *from = t->results + (size_t)h * row;
-    UNROLL
-    for (int i = 0; i < SET_RESULTS; i++, from += PANEL_HALVES * row) {
-        put(plain[i], from[0], first, count);
-        if (gated[i] && threes)
-            put_threes(gated[i] + first * 3, from + 1, count);
-        else if (gated[i])
-            P(put_gates)(gated[i], job, from + 1, first, count);
-    }
-}
-static VG_NOINLINE void P(write_sets)(const P(panel) * t, int h, size_t first, size_t count) {
-    bool threes = t->job->k == 3 && !t->job->plane;
-    if (threes && count == VG_LANES)
-        P(write_half)(t, h, first, VG_LANES, true);
+    if (t->job->k == 3 && !t->job->plane && count == VG_LANES)
+        P(write_threes)(t, h, first, plain, gated);
     else
-        P(write_half)(t, h, first, count, false);
+        P(write_rows)(t, h, first, count, plain, gated);
 }
 
 /* Whether some row of a panel may not be a distribution, by its sum in float and by its signs. */
@@ -239,21 +254,18 @@ static void P(write_panel)(P(panel) * t) {
     if (job->options.logits && (job->out.energy || job->out.maxlogit))
         P(write_logits)(t);
 #endif
-    if (t->ungated || t->K)
-        P(finish_sets)(t);
+    if (t->margins)
+        P(write_margins)(t);
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++) {
-        size_t done = (size_t)h * VG_LANES, some = count > done ? count - done : 0;
+        size_t from = first + (size_t)h * VG_LANES, some = P(half_count)(t, h);
         if (some == 0)
             break;
-        some = some < VG_LANES ? some : VG_LANES;
-        if (!t->across)
-            P(write_columns)(t, h, first + done, some);
-        if (t->margins)
-            P(write_margins)(t, h, first + done, some);
+        if (!t->across && (job->out.mean || job->out.std))
+            P(write_columns)(t, h, from, some);
         if (job->figures)
-            P(write_figures)(t, h, first + done, some);
+            P(write_figures)(t, h, from, some);
         if (t->ungated || t->K)
-            P(write_sets)(t, h, first + done, some);
+            P(write_sets)(t, h, from, some);
     }
 }

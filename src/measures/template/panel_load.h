@@ -198,6 +198,29 @@ static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
     }
 }
 
+#if defined(VG_TIER_IS_AVX512) && !VG_PANEL_DOUBLE
+/* Up to four elements of 16 rows, from element `at` on. */
+INLINE void transpose_four(vf *out, const float *const *rows, size_t at, size_t count) {
+    const __mmask8 here = (__mmask8)((1u << count) - 1);
+    __m512 r[4];
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        r[i] = _mm512_castps128_ps512(_mm_maskz_loadu_ps(here, rows[i] + at));
+        r[i] = _mm512_insertf32x4(r[i], _mm_maskz_loadu_ps(here, rows[i + 4] + at), 1);
+        r[i] = _mm512_insertf32x4(r[i], _mm_maskz_loadu_ps(here, rows[i + 8] + at), 2);
+        r[i] = _mm512_insertf32x4(r[i], _mm_maskz_loadu_ps(here, rows[i + 12] + at), 3);
+    }
+    __m512d a = (__m512d)_mm512_unpacklo_ps(r[0], r[1]), b = (__m512d)_mm512_unpacklo_ps(r[2], r[3]);
+    __m512d c = (__m512d)_mm512_unpackhi_ps(r[0], r[1]), d = (__m512d)_mm512_unpackhi_ps(r[2], r[3]);
+    const __m512d columns[4] = {_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b), _mm512_unpacklo_pd(c, d),
+                                _mm512_unpackhi_pd(c, d)};
+    UNROLL
+    for (size_t i = 0; i < 4; i++)
+        if (i < count)
+            out[i] = (vf)columns[i];
+}
+#endif
+
 /* Rows of reals, one per lane, to out[element][lane]. */
 static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 #if VG_PANEL_DOUBLE
@@ -206,22 +229,11 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
     size_t done = 0;
 #if defined(VG_TIER_IS_AVX512)
     /* four elements: rows i, i + 4, i + 8 and i + 12 in the quarters; the last four may overlap those before */
-    for (; count >= 4 && done < count; done = done + 4 < count && count < done + 8 ? count - 4 : done + 4) {
-        __m512 r[4];
-        UNROLL
-        for (int i = 0; i < 4; i++) {
-            r[i] = _mm512_castps128_ps512(_mm_loadu_ps(rows[i] + done));
-            r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 4] + done), 1);
-            r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 8] + done), 2);
-            r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 12] + done), 3);
-        }
-        __m512d a = (__m512d)_mm512_unpacklo_ps(r[0], r[1]), b = (__m512d)_mm512_unpacklo_ps(r[2], r[3]);
-        __m512d c = (__m512d)_mm512_unpackhi_ps(r[0], r[1]), d = (__m512d)_mm512_unpackhi_ps(r[2], r[3]);
-        out[done] = (vf)_mm512_unpacklo_pd(a, b);
-        out[done + 1] = (vf)_mm512_unpackhi_pd(a, b);
-        out[done + 2] = (vf)_mm512_unpacklo_pd(c, d);
-        out[done + 3] = (vf)_mm512_unpackhi_pd(c, d);
-    }
+    for (; count >= 4 && done < count; done = done + 4 < count && count < done + 8 ? count - 4 : done + 4)
+        transpose_four(out + done, rows, done, 4);
+    if (count < 4)
+        transpose_four(out, rows, 0, count);
+    done = count;
 #endif
     enum { PIECE = 32 };
     vh low[PIECE], high[PIECE];
@@ -291,11 +303,9 @@ static VG_NOINLINE void P(load_samples)(P(panel) * t) {
         P(gather)(t->row + lane * t->M * t->C, t, t->first + lane);
     for (size_t m = 0; m < pieces; m++) {
         const PANEL_REAL *row = direct ? (const void *)P(row_at)(in, t->first, m) : t->row;
-        for (size_t lane = 0; lane < PANEL_LANES; lane++) {
-            rows[lane] = row;
-            if (lane + 1 < t->count)
-                row += direct ? in->stride_n : (ptrdiff_t)length;
-        }
+        ptrdiff_t step = direct ? in->stride_n : (ptrdiff_t)length, last = (ptrdiff_t)t->count - 1;
+        for (ptrdiff_t lane = 0; lane < PANEL_LANES; lane++)
+            rows[lane] = row + (lane < last ? lane : last) * step;
         P(transpose)(t->x + m * t->C, rows, length);
     }
 }

@@ -72,34 +72,45 @@ static VG_NOINLINE void P(block_rows)(P(panel) * t) {
     t->sign = sign;
 }
 
-/* The factors of column j's classes. */
+/* The factors of column j's classes, where they have some. */
 static vr P(column_factor)(const P(panel) * t, size_t j) {
     const double *factor = t->job->class_k;
-    vr out = vr_set(factor && !t->across ? (PANEL_REAL)factor[j] : 1);
-    for (size_t i = 0; factor && t->across && i < PANEL_LANES && j * PANEL_LANES + i < t->C; i++)
+    vr out = vr_set(t->across ? 1 : (PANEL_REAL)factor[j]);
+    for (size_t i = 0; t->across && i < PANEL_LANES && j * PANEL_LANES + i < t->C; i++)
         out[i] = (PANEL_REAL)factor[j * PANEL_LANES + i];
     return out;
 }
 
-/* Gamma at setting k of classes with these means and spreads. */
-INLINE vr P(gate_of)(const vg_kernel_job *job, size_t k, vr factor, vr mu, vr sigma) {
+/* What the options say of gates; sigma: the factor of the population's spread. */
+typedef struct P(gating) {
+    bool inside;
+    PANEL_REAL eps, sigma;
+} P(gating);
+
+INLINE P(gating) P(gating_of)(const vg_kernel_job *job) {
     const vg_score_options *o = &job->options;
-    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE, sample = o->sigma_gate == VG_SIGMA_SAMPLE && job->m > 1;
-    double given = job->gates[k], M = (double)job->m;
-    PANEL_REAL eps = (PANEL_REAL)o->eps;
-    vr gate = (PANEL_REAL)(VG_PANEL_DOUBLE || given < 1e25 ? given : 1e25) * factor;
-    sigma *= sample ? (PANEL_REAL)sqrt(M / (M - 1)) : 1;
-    vr below = inside ? vr_max(gate, vr_set((PANEL_REAL)1e-3)) * (sigma + eps) : gate * sigma + eps;
+    bool sample = o->sigma_gate == VG_SIGMA_SAMPLE && job->m > 1;
+    double M = (double)job->m;
+    return (P(gating)){o->gate_eps_form == VG_GATE_EPS_INSIDE, (PANEL_REAL)o->eps,
+                       sample ? (PANEL_REAL)sqrt(M / (M - 1)) : 1};
+}
+
+/* Gamma at setting k of classes with these means, spreads and factors of k. */
+INLINE vr P(gate_of)(P(gating) by, PANEL_REAL k, vr factor, vr mu, vr sigma) {
+    vr gate = k * factor, spread = sigma * by.sigma;
+    vr below = by.inside ? vr_max(gate, vr_set((PANEL_REAL)1e-3)) * (spread + by.eps) : gate * spread + by.eps;
     vr gamma = P(gate)(mu * vr_reciprocal(vr_max(below, vr_set((PANEL_REAL)1e-37))));
-    return inside ? vr_max(gamma, vr_set(eps)) : gamma;
+    return by.inside ? vr_max(gamma, vr_set(by.eps)) : gamma;
 }
 
 /* Gamma of column j at every k, and with it the sums for Zbar and for the members' deviations from it. */
 static void P(column_gates)(P(panel) * t, size_t j) {
     vr sigma = vr_sqrt(t->variance[j]), mu = t->mu_high[j], *gamma = t->gamma + j * t->K;
-    vr factor = P(column_factor)(t, j);
+    vr factor = t->job->class_k ? P(column_factor)(t, j) : vr_set(1);
+    const double *setting = t->job->gates;
+    const P(gating) by = P(gating_of)(t->job);
     for (size_t k = 0; k < t->K; k++) {
-        gamma[k] = P(gate_of)(t->job, k, factor, mu, sigma);
+        gamma[k] = P(gate_of)(by, (PANEL_REAL)setting[k], factor, mu, sigma);
         P(add_product)(&t->zbar[k], gamma[k], &t->mu[j]);
     }
     size_t M = t->M, k = 0;
@@ -183,6 +194,8 @@ INLINE void P(keep_column)(P(panel) * t, size_t j, const P(moments) * o, bool ga
     t->mu_high[j] = o->mean;
     t->mu_low[j] = o->rest;
     t->variance[j] = P(column_variance)(t, o->mean, o->rest, gated);
+    if (!t->job->figures)
+        return;
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
         t->total.h[h] += o->sum.h[h] * (1.0 - o->sum.h[h]);

@@ -87,6 +87,14 @@ INLINE void P(add)(P(acc) * a, vr x) {
         a->h[h] += P(half)(x, h);
 }
 
+/* The same, or x alone. */
+INLINE void P(add_or_begin)(P(acc) * a, vr x, bool begin) {
+    if (begin)
+        *a = P(widen)(x);
+    else
+        P(add)(a, x);
+}
+
 /* Adds x y in double. Equal classes are rounded alike in float, and a hundred such errors would add up. */
 INLINE void P(add_product)(P(acc) * a, vr x, const P(acc) * y) {
     UNROLL

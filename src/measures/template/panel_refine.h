@@ -20,6 +20,7 @@ static vd refine_factor(const panel_s *t, size_t j, int h) {
 /* The gates of column j, which becomes the current one, and its shares of the normalisers. */
 static void refine_gates(panel_s *t, size_t j) {
     size_t M = t->M, K = t->K;
+    const gating_d by = gating_of_d(t->job);
     t->of = column_source_s(t, j);
     for (int h = 0; h < 2; h++) {
         vd mu = t->mu[j].h[h], squares = {0}, *gamma = t->fine_gamma + 2 * j * K + h;
@@ -29,7 +30,7 @@ static void refine_gates(panel_s *t, size_t j) {
         }
         vd sigma = vd_sqrt(squares * (1.0 / (double)M)), factor = refine_factor(t, j, h);
         for (size_t k = 0; k < K; k++)
-            gamma[2 * k] = gate_of_d(t->job, k, factor, mu, sigma);
+            gamma[2 * k] = gate_of_d(by, t->job->gates[k], factor, mu, sigma);
         for (size_t m = 0; m < M; m++) {
             vd p = half_s(member_s(t->of, m), h);
             for (size_t k = 0; k < K; k++)
@@ -111,6 +112,7 @@ static void refine_panel(panel_s *t) {
         some |= vd_reaches(t->sets[1 + k].reverse.h[0], LARGE) | vd_reaches(t->sets[1 + k].reverse.h[1], LARGE);
     if (!vdm_any(some))
         return;
+    t->floored = true;
     memset(t->fine_z, 0, 2 * t->K * t->M * sizeof *t->fine_z);
     refine_columns(t, refine_gates);
     for (size_t k = 0; k < t->K; k++)

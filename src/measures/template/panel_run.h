@@ -4,9 +4,19 @@
  * its own sums, and writes to its part of the arrays over columns. The sums of the shares are added in their order, so
  * that the result has the same bits whichever threads compute them. */
 
-INLINE void P(clear_set)(P(set) * set) {
+/* Sums of the last panel that are added to. fold_parts begins the others anew, and leaves 0 in the parts. */
+static void P(clear_sets)(P(panel) * t) {
     const P(acc) zero = {{{0}}};
-    set->tu = set->eu = set->reverse = set->pairs = set->floors = set->diagonal = zero;
+    for (size_t s = 0; s <= t->K; s++) {
+        P(set) *set = &t->sets[s];
+        if (t->shares > 1)
+            set->tu = set->eu = set->reverse = zero;
+        if (t->shares > 1 || t->many)
+            set->pairs = zero;
+        if (t->floored)
+            set->floors = set->diagonal = zero;
+    }
+    t->floored = false;
 }
 
 static void P(clear_sums)(P(panel) * t) {
@@ -21,8 +31,8 @@ static void P(clear_sums)(P(panel) * t) {
     }
     for (size_t k = 0; k < t->K; k++)
         t->zbar[k] = (P(acc)){{{0}}};
-    for (size_t s = 0; s <= t->K; s++) /* parts are 0 between two panels: fold_parts */
-        P(clear_set)(&t->sets[s]);
+    if (t->shares > 1 || t->many || t->floored)
+        P(clear_sets)(t);
     for (int h = 0; h < PANEL_HALVES; h++) {
         t->mu1[h] = t->mu2[h] = vd_set(-1.0);
         t->var1[h] = t->var2[h] = vd_set(0.0);
@@ -91,6 +101,7 @@ static void P(start_share)(P(panel) * own, const P(panel) * t, size_t share) {
     own->ztotal = slot.ztotal;
     own->zbar = slot.zbar;
     own->sets = slot.sets;
+    own->floored = slot.floored;
     own->begin = panel_share_start(t->J, t->shares, share);
     own->end = panel_share_start(t->J, t->shares, share + 1);
 }
@@ -155,6 +166,7 @@ static void P(join_moments)(P(panel) * t, const P(panel) * own) {
 
 /* Adds the terms of a share. */
 static void P(join_terms)(P(panel) * t, const P(panel) * own) {
+    t->floored |= own->floored;
     for (size_t s = 0; s <= t->K; s++) {
         P(set) *to = &t->sets[s];
         const P(set) *from = &own->sets[s];

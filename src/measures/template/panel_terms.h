@@ -110,7 +110,8 @@ INLINE void P(add_reverse)(P(panel) * t, const P(column) * at) {
     if (!VG_PANEL_DOUBLE && vri_any(far)) {
         P(acc) psi = P(exact_psi)(t, at), lanes = P(widen)(P(choose)(far, vr_set(1), vr_set(0)));
         for (int h = 0; h < PANEL_HALVES; h++)
-            t->sets[0].reverse.h[h] += lanes.h[h] * t->mu[at->j].h[h] * psi.h[h];
+            t->sets[0].floors.h[h] -= lanes.h[h] * t->mu[at->j].h[h] * psi.h[h]; /* what is taken from the sum */
+        t->floored = true;
         own = P(choose)(far, vr_set(0), own);
     }
     t->sets[0].part.reverse += vr_rounded(at->mean * own);
@@ -161,6 +162,7 @@ static VG_NOINLINE void P(take_floors)(P(panel) * t, size_t j, size_t s, const P
     if (t->floors_of != j)
         P(floor_logs)(t);
     t->floors_of = j;
+    t->floored = true;
     P(acc) floors = P(floored)(t, j, s, &t->sets[s].diagonal);
     for (int h = 0; h < PANEL_HALVES; h++)
         t->sets[s].floors.h[h] += mean->h[h] * floors.h[h];
@@ -338,18 +340,21 @@ static void P(column_terms)(P(panel) * t, size_t j) {
         P(column_integral)(t, j);
 }
 
-/* Moves the sums of the latest columns to those in double. */
-INLINE void P(fold_parts)(P(set) * set, P(parts) * part, bool logs) {
+/* Moves the sums of the latest columns, up to j, to those in double; the first ones of a pass begin them anew. */
+INLINE void P(fold_parts)(const P(panel) * t, P(set) * set, P(parts) * part, size_t j, bool logs) {
+    const P(acc) zero = {{{0}}};
+    bool first = j < t->begin + PANEL_PART;
+    P(acc) tu = first ? zero : set->tu;
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
-        set->tu.h[h] -= part->exponent.h[h] * VG_LN2 + P(half)(part->rest, h);
+        set->tu.h[h] = tu.h[h] - (part->exponent.h[h] * VG_LN2 + P(half)(part->rest, h));
     part->exponent = (P(acc)){{{0}}};
     part->rest = vr_set(0);
     if (!logs)
         return;
-    P(add)(&set->eu, part->eu);
-    P(add)(&set->reverse, part->reverse);
-    P(add)(&set->pairs, part->pairs);
+    P(add_or_begin)(&set->eu, part->eu, first);
+    P(add_or_begin)(&set->reverse, part->reverse, first);
+    P(add_or_begin)(&set->pairs, part->pairs, first && !t->many); /* panel_integral.h adds to it */
     part->eu = part->reverse = part->pairs = vr_set(0);
 }
 
@@ -418,7 +423,7 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
                 P(add_divergence)(&part, &at);
             }
             if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
-                P(fold_parts)(&t->sets[0], &part, true);
+                P(fold_parts)(t, &t->sets[0], &part, j, true);
         }
     }
     t->sets[0].part = part;
@@ -435,6 +440,6 @@ static void P(block_terms)(P(panel) * t) {
         P(prefetch_share)(t, j);
         P(column_terms)(t, j);
         for (size_t s = 0; (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) && s <= t->K; s++)
-            P(fold_parts)(&t->sets[s], &t->sets[s].part, t->logs);
+            P(fold_parts)(t, &t->sets[s], &t->sets[s].part, j, t->logs);
     }
 }
