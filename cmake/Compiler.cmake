@@ -68,15 +68,15 @@ if(VG_SANITIZE)
   add_link_options(-fsanitize=${VG_SANITIZE})
 endif()
 
-# vg_optimise_kernels(<target>): -O3 where the flags of the build ask for -O2. Any other level (-O0 and -Og of a
-# debugging build, -O1 under sanitizers, -Os) is kept.
-function(vg_optimise_kernels target)
+# vg_optimise(<target> <level>): another level where the flags of the build ask for -O2. Any other level (-O0 and -Og of
+# a debugging build, -O1 under sanitizers, -Os) is kept.
+function(vg_optimise target level)
   foreach(config ${CMAKE_BUILD_TYPE} ${CMAKE_CONFIGURATION_TYPES})
     string(TOUPPER ${config} upper)
     string(REGEX MATCHALL "(^| )-O[^ ]*" levels "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${upper}}")
-    list(POP_BACK levels level) # the last one is the one that the compiler obeys
-    if(level MATCHES "-O2$")
-      target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:${config}>>:-O3>)
+    list(POP_BACK levels asked) # the last one is the one that the compiler obeys
+    if(asked MATCHES "-O2$")
+      target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:${config}>>:${level}>)
     endif()
   endforeach()
 endfunction()

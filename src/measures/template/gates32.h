@@ -104,11 +104,10 @@ INLINE void weights32_block(tile *t, size_t k, size_t i, gate32 *g, bool logs, c
         x += t->pitch / 2;
         gamma += t->K;
     }
-    UNROLL
+    /* Not unrolled: a copy for every pair and gate would be a quarter of the kernel's code. */
     for (int b = 0; b < B; b++)
-        UNROLL
-    for (int j = 0; j < G; j++)
-        member_weight32(t, k + (size_t)j, i + (size_t)b, sum[b][j], &g[j], logs);
+        for (int j = 0; j < G; j++)
+            member_weight32(t, k + (size_t)j, i + (size_t)b, sum[b][j], &g[j], logs);
 }
 
 INLINE void weights32(tile *t, size_t k, bool logs, const int G) {
