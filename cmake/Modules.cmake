@@ -65,6 +65,9 @@ endif()
 # for; there (and in later versions) nothing is fused but what the kernels write as such.
 if(TARGET vargate-measures)
   set(contraction fast)
+  # The variants of these kernels must give the same bits; they name what is fused (SCORE_FMA).
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/measures/cuda/score_groups.cu
+    PROPERTIES COMPILE_OPTIONS -fmad=false)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     set(contraction off)
   endif()

@@ -1,6 +1,8 @@
 /* device_plan.c - how a scoring job is laid out on a device: the switches it takes from the options, where a block's
  * arrays lie, how many samples and threads a block has. No device is needed to make a plan. */
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -33,6 +35,7 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     job->need_logs = job->need_reverse || out->au || out->eu || job->need_gated_logs;
     job->need_sets = job->need_logs || job->need_gated || out->tu || out->epjs;
     job->gated = job->need_gated ? job->k : 0;
+    job->inverse_m = 1 / M;
     memcpy(job->power_weight, power_weight, sizeof job->power_weight);
     for (int j = 0; j < 33; j++)
         job->narrow_weight[j] = (float)score_narrow_weight[j];
@@ -175,4 +178,105 @@ bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, i
     job->block = 8;
     job->split = split_for(job);
     return vg_measures__score_layout(job);
+}
+
+/* --- forms by lanes */
+/* C above which a sample is divided into tiles. Below, a group takes samples of at most SCORE_FEW members; of up to
+ * GROUP_MEMBERS where there are at most GROUP_TINY classes, which leave most threads of a block idle. */
+enum { GROUP_CLASSES = 256, GROUP_TINY = 4, GROUP_MEMBERS = 32, MOST_ROUNDS = 8, WARP = 32 };
+/* Bytes of shared memory that a warp may have for the weights of its samples. */
+enum { GROUP_WEIGHTS = 12 << 10 };
+/* Above 3 nats one ulp of a float exceeds an error of 1e-6. Gates of the forms by lanes are floats whose error the
+ * divergence multiplies. */
+#define BLOCK_NATS 3.0
+#define LANE_NATS 2.0
+
+/* Instructions of a lane for an element, for a sample, and for one exchange; cycles of the first-level cache for a
+ * line, in instructions. Rough counts, fitted to nothing: they choose between neighbours. */
+static double group_cost(const score_job *job, int lanes, int rounds) {
+    double samples = (double)WARP / lanes, line = (double)job->m * job->c * 4 / 128;
+    double lines = samples * (line < 1 ? line : 1), element = 16 * lines > 200 ? 16 * lines : 200;
+    return lanes * ((double)rounds * job->m * element + 300 + 100 * log2((double)lanes));
+}
+
+/* The number of lanes for a sample; 0: none fits. */
+static int group_lanes(const score_job *job) {
+    int best = 0;
+    for (int lanes = 1; lanes <= WARP; lanes *= 2) {
+        int rounds = (job->c + lanes - 1) / lanes;
+        size_t weights = (size_t)(WARP / lanes) * ((size_t)job->padded * 8 + 4) * sizeof(float);
+        if (rounds > MOST_ROUNDS || weights > GROUP_WEIGHTS)
+            continue;
+        if (!best || group_cost(job, lanes, rounds) < group_cost(job, best, (job->c + best - 1) / best))
+            best = lanes;
+    }
+    return best;
+}
+
+void vg_measures__score_form(score_job *job) {
+    bool few = job->m <= SCORE_FEW, far = llabs(job->stride_m) > INT_MAX / job->m - job->c;
+    bool pairs = few && job->m > 1;
+    job->form = SCORE_BLOCKS;
+    if (!job->list)
+        job->nats = BLOCK_NATS;
+    job->padded = (job->m + 7) / 8 * 8;
+    if (job->wide || job->logits || job->list || job->dtype != VG_F32 || job->k > SCORE_GATES || far)
+        return;
+    job->lane_gated_logs = job->m > 1 && (job->need_gated_logs || (pairs && job->out.gepjs));
+    job->lane_logs = job->m > 1 && (job->need_logs || job->lane_gated_logs || (pairs && job->out.epjs));
+    job->weighted = job->gated > 0 || (!few && job->out.epjs);
+    job->tiles = 1;
+    if (job->c > GROUP_CLASSES) {
+        job->form = SCORE_TILES;
+        job->lanes = WARP;
+        job->rounds = few ? MOST_ROUNDS : job->m <= 128 ? 4 : 2;
+        job->tiles = (job->c + WARP * job->rounds - 1) / (WARP * job->rounds);
+    } else if (job->m <= (job->c <= GROUP_TINY ? GROUP_MEMBERS : SCORE_FEW) && (job->lanes = group_lanes(job)) > 0) {
+        job->form = SCORE_GROUPS;
+        job->rounds = (job->c + job->lanes - 1) / job->lanes;
+    }
+    if (job->form != SCORE_BLOCKS)
+        job->nats = LANE_NATS;
+}
+
+void vg_measures__score_units(score_job *job, int multiprocessors) {
+    long long samples = (long long)SCORE_GROUP_THREADS / job->lanes, blocks = (job->n + samples - 1) / samples,
+              most = 8LL * SCORE_GROUP_BLOCKS * multiprocessors;
+    job->unit_count = blocks < most ? blocks : most;
+}
+
+void vg_measures__score_again(score_job *job) {
+    job->wide = true;
+    job->list = job->redo;
+    job->list_count = job->redo_count;
+    job->redo += job->n;
+    job->redo_count = &job->report->redo[1];
+    job->units = NULL;
+    job->out.mean = job->out.std = job->out.gmu = job->out.snr = NULL;
+    job->out.pred = job->out.second = job->out.decision = NULL;
+    job->out.flags = NULL;
+}
+
+/* Bytes of a sample's arrays, each a multiple of 32. */
+typedef struct tile_parts {
+    size_t rows, sums, weights, psi, zbar;
+} tile_parts;
+static tile_parts tile_parts_of(const score_job *job) {
+    size_t M = (size_t)job->m, T = (size_t)job->tiles;
+    return (tile_parts){32 * T * M, sizeof(tile_sums) * T, 32 * (size_t)job->padded, 32 * M, 32};
+}
+
+size_t vg_measures__score_tile_bytes(const score_job *job) {
+    tile_parts part = tile_parts_of(job);
+    return part.rows + part.sums + part.weights + part.psi + part.zbar;
+}
+
+void vg_measures__score_tile_memory(score_job *job, char *memory) {
+    tile_parts part = tile_parts_of(job);
+    size_t n = (size_t)job->n;
+    job->tile_rows = (float *)(void *)memory;
+    job->tile_weights = (float *)(void *)(memory += n * part.rows);
+    job->tile_psi = (double *)(void *)(memory += n * part.weights);
+    job->tile_zbar = (double *)(void *)(memory += n * part.psi);
+    job->tile = (tile_sums *)(void *)(memory + n * part.zbar);
 }

@@ -94,17 +94,22 @@ static void find_tops(uint32_t *tops, const vg_predictions *in, size_t n) {
     }
 }
 
+double vg_disagreement__of_tops(const uint32_t *tops, size_t members, uint32_t *named) {
+    double agree = 0, count = (double)members;
+    if (members < 2)
+        return 0;
+    for (size_t m = 0; m < members; m++)
+        agree += named[tops[m]]++; /* pairs with earlier members that name the same class */
+    for (size_t m = 0; m < members; m++)
+        named[tops[m]] = 0;
+    return 1 - agree / (0.5 * count * (count - 1));
+}
+
 double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *work) {
-    uint32_t *tops = work, *named = work + in->m; /* M; C, zero between calls */
-    double agree = 0, members = (double)in->m;
     if (in->m < 2)
         return 0;
-    find_tops(tops, in, n);
-    for (size_t m = 0; m < in->m; m++)
-        agree += named[tops[m]]++; /* pairs with earlier members that name the same class */
-    for (size_t m = 0; m < in->m; m++)
-        named[tops[m]] = 0;
-    return 1 - agree / (0.5 * members * (members - 1));
+    find_tops(work, in, n);
+    return vg_disagreement__of_tops(work, in->m, work + in->m);
 }
 
 double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, double half) {

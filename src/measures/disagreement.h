@@ -24,6 +24,8 @@ _Bool vg_disagreement__room(size_t *room, size_t m, size_t c);
 /* Share of the pairs of distinct members that name different classes on sample n (ties: the lower index); 0 for M = 1.
  * Works on logits and on probabilities: neither a softmax nor a temperature moves a member's largest class. */
 double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *work);
+/* The same from the members' most probable classes. `named`: C, zero between calls. */
+double vg_disagreement__of_tops(const uint32_t *tops, size_t members, uint32_t *named);
 /* The same for one label of a multilabel sample: whether members lie above `half` (0 for logits, 1/2 for
  * probabilities). */
 double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, double half);

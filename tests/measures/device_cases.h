@@ -73,6 +73,28 @@ static inline size_t device_usual_cases(case_scoring score) {
     return differences;
 }
 
+/* float32 probabilities with up to three gates, of every kind: what the forms by lanes take. */
+static inline size_t device_lane_cases(case_scoring score, size_t shift) {
+    static const double k[] = {1, 0.05, 20, 2, 3};
+    size_t differences = 0;
+    for (size_t i = 0; i < DEVICE_RECIPES; i++) {
+        const device_recipe *r = &device_recipes[i];
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        char name[32];
+        if (r->kind == MAKE_LOGITS || r->kind == MAKE_LOGITS_NEAR)
+            continue;
+        options.k = k + (i + shift) % 3;
+        options.k_count = 1 + (i + shift) / 3 % 3;
+        options.pairs = (vg_pairs)((i + shift) % 2);
+        options.sigma_gate = (vg_sigma)((i + shift) / 2 % 2);
+        options.gate_eps_form = (vg_gate_eps)((i + shift) / 4 % 2);
+        snprintf(name, sizeof name, "lanes %zu", i);
+        rng_state = 88000 + i + shift + seed_shift();
+        differences += device_case(r, name, VG_F32, &options, score);
+    }
+    return differences;
+}
+
 /* Random kinds, shapes, k and conventions. */
 static inline size_t device_random_cases(case_scoring score, size_t count) {
     size_t differences = 0;

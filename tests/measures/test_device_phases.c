@@ -2,6 +2,7 @@
  * thread by thread and block by block, against the reference. Every placement of the arrays and every shape of
  * block. */
 #include "device_cases.h"
+#include "measures/cuda/score_groups.h"
 #include "measures/cuda/score_phases.h"
 
 /* How blocks are shaped: as planned for a device, or forced. */
@@ -9,6 +10,13 @@ static struct {
     size_t shared;
     int samples, threads, place;
 } forced;
+
+/* Forms by lanes with groups of this many lanes, whatever the shape: a sample as a whole, or in tiles of one or more
+ * rounds. 0: as planned. */
+static struct {
+    score_form form;
+    int lanes, rounds;
+} forced_lanes;
 
 static bool backwards; /* threads run from the last to the first */
 
@@ -52,8 +60,71 @@ static void by_host(vg_scores *got, size_t n, const vg_predictions *view, const 
     assert_int_equal(vg_score(&at, NULL, &one, options), VG_OK);
 }
 
+/* One sample in either form by lanes. The compiler sees P and G as constants on the device; here they vary. */
+static void run_sample(const score_job *job, long long n, double *units) {
+    lane_state states[LANE_STATES];
+    lane_view v = lane_view_of(job, n, 0, 0);
+    int P = job->m <= SCORE_FEW ? job->m : 0, G = job->gated > 0;
+    float *info = ref_alloc((size_t)job->rounds * 32 * 8, sizeof *info),
+          *weights = ref_alloc((size_t)job->padded * 8, sizeof *weights);
+    memset(states, 0xff, sizeof states);
+    memset(info, 0xff, (size_t)job->rounds * 32 * 8 * sizeof *info);
+    memset(weights, 0xff, (size_t)job->padded * 8 * sizeof *weights);
+    v.info = info;
+    v.weights = weights;
+    if (job->form == SCORE_GROUPS) {
+        group_score(&v, states, units, P, G);
+    } else {
+        v.weights = job->tile_weights + n * job->padded * 8;
+        for (int tile = 0; tile < job->tiles; tile++) {
+            v.base = tile * job->lanes * job->rounds;
+            tile_first(&v, states, tile, P, G);
+        }
+        for (int m = 0; m < job->m; m++)
+            tile_member(&v, states, m);
+        for (int tile = job->tiles - 1; job->weighted && tile >= 0; tile--) {
+            v.base = tile * job->lanes * job->rounds;
+            tile_second(&v, states, tile, P, G);
+        }
+        tile_finish(&v, states, units);
+    }
+    free(info), free(weights);
+}
+
+static void run_lanes(score_job *job) {
+    size_t bytes = job->form == SCORE_TILES ? vg_measures__score_tile_bytes(job) * (size_t)job->n : 0;
+    char *memory = ref_alloc(bytes, 1);
+    double units[SCORE_FIGURES] = {0};
+    memset(memory, 0xff, bytes);
+    vg_measures__score_tile_memory(job, memory);
+    for (long long n = 0; n < job->n; n++)
+        run_sample(job, backwards ? job->n - 1 - n : n, units);
+    for (int i = 0; i < SCORE_FIGURES; i++)
+        job->units[i] = units[i];
+    job->unit_count = 1;
+    free(memory);
+}
+
+static void shape_lanes(score_job *job) {
+    int lanes = forced_lanes.lanes, rounds = forced_lanes.rounds;
+    bool whole = forced_lanes.form == SCORE_GROUPS;
+    job->form = forced_lanes.form;
+    job->lanes = lanes;
+    job->rounds = whole ? (job->c + lanes - 1) / lanes : rounds;
+    job->tiles = whole ? 1 : (job->c + lanes * rounds - 1) / (lanes * rounds);
+}
+
 static void run_job(score_job *job) {
     long long count = job->list ? (long long)*job->list_count : job->n;
+    vg_measures__score_form(job);
+    if (forced_lanes.lanes && !job->wide && job->k <= SCORE_GATES)
+        shape_lanes(job);
+    if (job->form != SCORE_BLOCKS && !forced.threads) {
+        run_lanes(job);
+        return;
+    }
+    job->form = SCORE_BLOCKS;
+    job->unit_count = job->n;
     shape_blocks(job);
     char *base = ref_alloc(job->bytes, 1), *p = ref_alloc(job->p_bytes, 1);
     for (long long first = 0; first < count; first += job->samples) {
@@ -82,7 +153,8 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
     for (size_t i = 0; options->temperature && i < view->m; i++)
         inverse[i] = 1 / options->temperature[options->temperature_count == 1 ? 0 : i];
     job.inverse_temperature = options->temperature ? inverse : NULL;
-    job.units = ref_alloc(SCORE_FIGURES * view->n, sizeof *job.units);
+    double *units = ref_alloc(SCORE_FIGURES * view->n, sizeof *units);
+    job.units = units;
     unsigned *redo = ref_alloc(2 * view->n, sizeof *redo);
     job.redo = redo;
     job.redo_count = &report.redo[0];
@@ -90,26 +162,24 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
     vg_measures__score_switches(&job, options, got);
     run_job(&job);
     unsigned *left = job.redo;
+    size_t parts = (size_t)job.unit_count;
     if (!job.wide) { /* in double where divergences are large */
-        job.wide = true;
-        job.list = job.redo;
-        job.list_count = &report.redo[0];
-        job.redo = left = job.redo + view->n;
-        job.redo_count = &report.redo[1];
+        vg_measures__score_again(&job);
+        left = job.redo;
         run_job(&job);
     }
     for (unsigned i = 0; i < *job.redo_count && !report.bad; i++)
         by_host(got, left[i], view, options, (size_t)job.k);
     *summary = (vg_score_summary){.samples = view->n};
-    for (size_t i = 0; i < view->n; i++) {
-        summary->diversity += job.units[i] / (double)(view->n * view->c);
-        summary->mean_tu += job.units[view->n + i] / (double)view->n;
-        summary->mean_gtu += job.units[2 * view->n + i] / (double)view->n;
-        summary->total_variance += job.units[3 * view->n + i] / (double)view->n;
-        summary->abstained += job.units[4 * view->n + i] / (double)view->n;
+    for (size_t i = 0; i < parts; i++) {
+        summary->diversity += units[i] / (double)(view->n * view->c);
+        summary->mean_tu += units[parts + i] / (double)view->n;
+        summary->mean_gtu += units[2 * parts + i] / (double)view->n;
+        summary->total_variance += units[3 * parts + i] / (double)view->n;
+        summary->abstained += units[4 * parts + i] / (double)view->n;
     }
     summary->k_sensitivity = 1.0 - summary->mean_gtu / summary->mean_tu;
-    free(job.units), free(redo), free(inverse);
+    free(units), free(redo), free(inverse);
     return report.bad ? VG_ERR_DATA : VG_OK;
 }
 
@@ -118,6 +188,21 @@ static void as_planned(void **state) {
     forced.shared = 227 << 10, forced.threads = 0;
     assert_int_equal(device_usual_cases(emulate), 0);
     assert_int_equal(device_random_cases(emulate, full_sweep() ? 1000 : 40), 0);
+}
+
+static void by_lanes(void **state) {
+    static const struct {
+        score_form form;
+        int lanes, rounds;
+    } shapes[] = {{SCORE_BLOCKS, 0, 0},  {SCORE_GROUPS, 1, 0}, {SCORE_GROUPS, 8, 0},
+                  {SCORE_GROUPS, 32, 0}, {SCORE_TILES, 32, 2}, {SCORE_TILES, 32, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        forced_lanes.form = shapes[i].form;
+        forced_lanes.lanes = shapes[i].lanes, forced_lanes.rounds = shapes[i].rounds;
+        assert_int_equal(device_lane_cases(emulate, i), 0);
+    }
+    forced_lanes.lanes = 0;
 }
 
 /* Small blocks, odd blocks, arrays outside shared memory. */
@@ -231,8 +316,8 @@ static void bad_rows(void **state) {
 
 int main(void) {
     forced.shared = 227 << 10;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned), cmocka_unit_test(other_shapes),
-                                       cmocka_unit_test(large_shapes), cmocka_unit_test(strides),
-                                       cmocka_unit_test(bad_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned),   cmocka_unit_test(by_lanes),
+                                       cmocka_unit_test(other_shapes), cmocka_unit_test(large_shapes),
+                                       cmocka_unit_test(strides),      cmocka_unit_test(bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,8 @@ static vg_status by_device(vg_scores *got, vg_score_summary *summary, const vg_p
 static void against_reference(void **state) {
     (void)state;
     assert_int_equal(device_usual_cases(by_device), 0);
+    for (size_t shift = 0; shift < 3; shift++)
+        assert_int_equal(device_lane_cases(by_device, shift), 0);
     assert_int_equal(device_random_cases(by_device, full_sweep() ? 600 : 60), 0);
 }
 
@@ -92,7 +94,11 @@ static void large_shapes(void **state) {
         {MAKE_DIRICHLET, 1, 3000, 100, 10}, {MAKE_DIRICHLET, 1, 300, 100, 100}, {MAKE_DIRICHLET, 0.01, 200, 100, 100},
         {MAKE_NEAR, 1e-4, 200, 100, 100},   {MAKE_NEAR, 0.5, 500, 100, 10},     {MAKE_DIRICHLET, 0.1, 20, 100, 1000},
         {MAKE_DIRICHLET, 1, 5, 1000, 500},  {MAKE_DIRICHLET, 1, 3, 30, 5000},   {MAKE_DIRICHLET, 1, 500, 1, 2},
-        {MAKE_LOGITS, 3, 200, 100, 100},    {MAKE_LOGITS, 3, 5, 100, 1000},     {MAKE_PEAKED, 0, 300, 100, 10}};
+        {MAKE_LOGITS, 3, 200, 100, 100},    {MAKE_LOGITS, 3, 5, 100, 1000},     {MAKE_PEAKED, 0, 300, 100, 10},
+        {MAKE_DIRICHLET, 1, 7001, 5, 19},   {MAKE_DIRICHLET, 0.1, 3001, 8, 2},  {MAKE_NEAR, 1e-3, 999, 3, 10},
+        {MAKE_DIRICHLET, 1, 5, 5, 32000},   {MAKE_DIRICHLET, 1, 50, 2, 300},    {MAKE_SOME_ZERO, 1, 30, 8, 257},
+        {MAKE_DIRICHLET, 1, 500, 20, 30},   {MAKE_PEAKED, 0, 100, 16, 256},     {MAKE_DIRICHLET, 0.3, 3, 200, 700},
+        {MAKE_NEAR, 0.1, 5, 12, 2000},      {MAKE_DIRICHLET, 1, 1000, 1, 19},   {MAKE_DIRICHLET, 1, 9, 1, 1000}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         size_t count = shapes[i].n * shapes[i].m * shapes[i].c;
@@ -111,6 +117,33 @@ static void large_shapes(void **state) {
         if (i % 2 == 0)
             assert_int_equal(against_cpu(name, &view64, &options), 0);
         free(narrow), free(wide);
+    }
+}
+
+/* A result has the same bits whatever else is asked for, in the forms by lanes. */
+static void asked_alone(void **state) {
+    static const size_t shapes[][3] = {{301, 5, 19}, {77, 1, 2}, {33, 12, 4}, {9, 8, 256}, {5, 3, 400}, {3, 20, 300}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        size_t n = shapes[i][0], m = shapes[i][1], c = shapes[i][2];
+        rng_state = 900 + i;
+        double *wide = make_predictions(n, m, c, i % 2 ? MAKE_DIRICHLET : MAKE_SOME_ZERO, 0.3);
+        float *p = narrowed(wide, n * m * c, VG_F32);
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        vg_predictions view = vg_predictions_f32(p, n, m, c);
+        score_shape shape = shape_of(&view, &options);
+        vg_scores all = scores_new(shape), one = scores_new(shape);
+        vg_score_summary summary;
+        assert_int_equal(by_device(&all, &summary, &view, &options), VG_OK);
+        for (int f = 0; f < SCORE_FIELDS; f++) {
+            vg_scores alone = {0};
+            *score_place(&alone, f) = *score_place(&one, f);
+            assert_int_equal(by_device(&alone, &summary, &view, &options), VG_OK);
+            if (memcmp(*score_place(&one, f), *score_place(&all, f), score_count(shape, score_fields[f].size) * 8) != 0)
+                fail_msg("shape %zu: %s differs where it is asked for alone", i, score_fields[f].name);
+        }
+        scores_free(&all), scores_free(&one);
+        free(p), free(wide);
     }
 }
 
@@ -159,6 +192,29 @@ static void bad_rows(void **state) {
     vg_scorer_free(s);
 }
 
+/* The same where the classes of a sample are divided, and where members lie apart. */
+static void bad_rows_of_many_classes(void **state) {
+    enum { N = 3, M = 4, C = 700 };
+    double tu[N];
+    float *p = ref_alloc((size_t)N * M * C, sizeof *p);
+    vg_scores out = {.tu = tu};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scorer *s;
+    (void)state;
+    options.device = VG_SCORE_ON_CUDA;
+    for (size_t i = 0; i < (size_t)N * M * C; i++)
+        p[i] = 1.0f / C;
+    vg_predictions view = vg_predictions_f32(p, N, M, C);
+    assert_int_equal(vg_scorer_new(&s, M, C, &options), VG_OK);
+    assert_int_equal(vg_scorer_feed(s, &out, &view, NULL), VG_OK);
+    assert_true(fabs(tu[2] - log(C)) < 1e-6);
+    p[(2 * M + 3) * C + 5] += 0.01f, p[(1 * M + 2) * C + 699] = -1.0f, p[(1 * M + 2) * C] += 1 + 1.0f / C;
+    assert_int_equal(vg_scorer_feed(s, &out, &view, NULL), VG_ERR_DATA);
+    assert_non_null(strstr(vg_error_message(), "sample 4, member 2"));
+    vg_scorer_free(s);
+    free(p);
+}
+
 /* Members gated to nothing are left to the host and flagged. */
 static void gated_out(void **state) {
     double p[2 * 2 * 3] = {1, 0, 0, 0, 1, 0, 0.2, 0.3, 0.5, 0.3, 0.3, 0.4}, k[] = {1, 1e300};
@@ -201,6 +257,16 @@ static void device_memory_in_and_out(void **state) {
     assert_int_equal(cudaMemcpy(back, results + N * (1 + K), N * C * sizeof(double), cudaMemcpyDeviceToHost),
                      cudaSuccess);
     assert_memory_equal(back, mean, sizeof mean);
+    vg_score_summary summary, by_cpu;
+    assert_int_equal(vg_scorer_summary(s, &summary), VG_OK);
+    vg_scorer_free(s);
+    options.device = VG_SCORE_ON_CPU;
+    assert_int_equal(vg_scorer_new(&s, M, C, &options), VG_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(vg_scorer_feed(s, &out, &here, NULL), VG_OK);
+    assert_int_equal(vg_scorer_summary(s, &by_cpu), VG_OK);
+    assert_true(fabs(summary.disagreement - by_cpu.disagreement) < 1e-12);
+    assert_true(fabs(summary.abstained - by_cpu.abstained) < 1e-12);
     vg_scorer_free(s);
     (void)cudaFree(on_device), (void)cudaFree(results);
     free(p), free(wide);
@@ -220,7 +286,9 @@ int main(void) {
         cmocka_unit_test(against_reference),
         cmocka_unit_test(large_shapes),
         cmocka_unit_test(other_views),
+        cmocka_unit_test(asked_alone),
         cmocka_unit_test(bad_rows),
+        cmocka_unit_test(bad_rows_of_many_classes),
         cmocka_unit_test(gated_out),
 #ifdef VG_TEST_CUDA_RUNTIME
         cmocka_unit_test(device_memory_in_and_out),

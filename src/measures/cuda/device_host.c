@@ -115,58 +115,88 @@ vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_me
     return status;
 }
 
-/* Samples first, first + step, ... of a block that is packed on the device, packed to the host in one copy. */
-static vg_status fetch_every(char *to, const vg_predictions *p, size_t first, size_t step, size_t count) {
-    size_t each = p->m * p->c * vg_device__element(p->dtype);
-    return vg_device__check(
-        cudaMemcpy2D(to, each, (const char *)p->data + first * each, step * each, each, count, cudaMemcpyDeviceToHost),
-        "predictions to the host");
+/* A run of samples of one weight: first, first + step, ... of the block. */
+typedef struct top_run {
+    size_t first, step, count;
+} top_run;
+
+/* The run from stream position *n on; *n moves past it. False: none before `end`. */
+static bool next_run(top_run *run, const vg_device_scorer *s, unsigned long long *n, unsigned long long end) {
+    size_t base = vg_disagreement__base(s->m, s->c);
+    double weight, same;
+    unsigned long long first = vg_disagreement__next(*n, base, &weight), next = first;
+    if (first >= end)
+        return false;
+    *run = (top_run){(size_t)(first - s->samples), (size_t)weight, 0};
+    do {
+        run->count++;
+        *n = next + 1;
+        next = vg_disagreement__next(*n, base, &same);
+    } while (next < end && same == weight);
+    return true;
 }
 
-/* A run of samples of one weight. Their predictions are in the block, or fetched. */
-static vg_status compare_run(vg_device_scorer *s, const vg_predictions *p, vg_memory at, size_t first, size_t step,
-                             size_t count) {
+/* Predictions that lie on the host, or whose classes do not lie side by side. */
+static vg_status compare_run(vg_device_scorer *s, const vg_predictions *p, vg_memory at, const top_run *run) {
     vg_predictions view = *p;
     char *data = NULL;
     vg_status status = VG_OK;
-    view.n = count;
-    view.stride_n = (ptrdiff_t)step * p->stride_n;
-    view.data = (const char *)p->data + (ptrdiff_t)first * p->stride_n * (ptrdiff_t)vg_device__element(p->dtype);
+    view.n = run->count;
+    view.stride_n = (ptrdiff_t)run->step * p->stride_n;
+    view.data = (const char *)p->data + (ptrdiff_t)run->first * p->stride_n * (ptrdiff_t)vg_device__element(p->dtype);
     if (at == VG_MEMORY_DEVICE) {
-        status = vg_base__alloc(&data, count * p->m * p->c, vg_device__element(p->dtype), "predictions");
+        status = vg_base__alloc(&data, run->count * p->m * p->c, vg_device__element(p->dtype), "predictions");
         if (status == VG_OK)
-            status = vg_device__packed(p) ? fetch_every(data, p, first, step, count)
-                                          : vg_device__pack(s, data, &view, at, 0, count);
+            status = vg_device__pack(s, data, &view, at, 0, run->count);
         view.data = data;
         view.stride_c = 1;
         view.stride_m = (ptrdiff_t)p->c;
         view.stride_n = (ptrdiff_t)(p->m * p->c);
     }
-    for (size_t i = 0; status == VG_OK && i < count; i++)
-        s->disagreement += (double)step * vg_disagreement__sample(&view, i, s->tops);
-    s->looked_at += (double)(step * count);
+    for (size_t i = 0; status == VG_OK && i < run->count; i++)
+        s->disagreement += (double)run->step * vg_disagreement__sample(&view, i, s->tops);
+    s->looked_at += (double)(run->step * run->count);
     vg_base__release(data);
     return status;
 }
 
+/* Predictions on the device: their most probable classes are found there, and only these are copied. */
+static vg_status compare_on_device(vg_device_scorer *s, const vg_predictions *p, const top_run *run) {
+    device_slot *slot = &s->slots[0];
+    size_t bytes = run->count * s->m * sizeof(uint32_t);
+    score_job job = {.dtype = p->dtype, .n = (long long)run->count, .m = (int)s->m, .c = (int)s->c};
+    job.in = (const char *)p->data + (ptrdiff_t)run->first * p->stride_n * (ptrdiff_t)vg_device__element(p->dtype);
+    job.stride_n = p->stride_n;
+    job.stride_m = p->stride_m;
+    VG_TRY(vg_device__grow(&slot->results, bytes, "members' classes"));
+    VG_TRY(vg_device__grow(&slot->arrived, bytes, "members' classes"));
+    VG_TRY(vg_device__check(vg_measures__tops_launch(&job, (long long)run->step, slot->results.data, slot->stream),
+                            "members' classes"));
+    VG_TRY(vg_device__check(
+        cudaMemcpyAsync(slot->arrived.data, slot->results.data, bytes, cudaMemcpyDeviceToHost, slot->stream),
+        "members' classes"));
+    VG_TRY(vg_device__check(cudaStreamSynchronize(slot->stream), "members' classes"));
+    for (size_t i = 0; i < run->count; i++)
+        s->disagreement += (double)run->step * vg_disagreement__of_tops((const uint32_t *)slot->arrived.data + i * s->m,
+                                                                        s->m, s->tops + s->m);
+    s->looked_at += (double)(run->step * run->count);
+    return VG_OK;
+}
+
 vg_status vg_device__compare_tops(vg_device_scorer *s, const vg_predictions *p, vg_memory at) {
-    size_t base = vg_disagreement__base(s->m, s->c), room;
-    unsigned long long from = s->samples, end = from + p->n, first;
-    double weight, same;
+    unsigned long long n = s->samples, end = n + p->n;
+    bool on_device = at == VG_MEMORY_DEVICE && p->stride_c == 1;
+    size_t room;
+    top_run run;
     if (!s->tops) {
         if (!vg_disagreement__room(&room, s->m, s->c))
             return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
         VG_TRY(vg_base__zalloc(&s->tops, room, sizeof *s->tops, "members' classes"));
     }
-    for (unsigned long long n = from; (first = vg_disagreement__next(n, base, &weight)) < end;) {
-        size_t count = 0;
-        unsigned long long next = first;
-        do {
-            count++;
-            n = next + 1;
-            next = vg_disagreement__next(n, base, &same);
-        } while (next < end && same == weight);
-        VG_TRY(compare_run(s, p, at, (size_t)(first - from), (size_t)weight, count));
-    }
+    while (next_run(&run, s, &n, end))
+        if (s->m < 2) /* agrees with itself */
+            s->looked_at += (double)(run.step * run.count);
+        else
+            VG_TRY(on_device ? compare_on_device(s, p, &run) : compare_run(s, p, at, &run));
     return VG_OK;
 }

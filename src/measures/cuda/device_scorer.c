@@ -10,6 +10,7 @@
 #include "measures/scorer.h"
 
 enum { CHUNK_INPUT = 48 << 20, CHUNK_RESULTS = 32 << 20, CHUNK_SAMPLES = 1 << 18, WORK_BYTES = 512 << 20 };
+enum { GROUP_SAMPLES = 1 << 22 }; /* of a chunk in a form by lanes, which keeps 8 bytes of a sample */
 
 /* --- making */
 vg_status vg_device_scorer__available(void) {
@@ -185,7 +186,8 @@ static vg_status place_results(const vg_device_scorer *s, device_slot *slot, con
     slot->fields_bytes = at;
     redo = at;
     at += up(2 * n * sizeof(unsigned));
-    VG_TRY(vg_device__grow(&slot->results, at + SCORE_FIGURES * n * sizeof(double), "results"));
+    size_t units = SCORE_FIGURES * (size_t)job->unit_count * sizeof(double);
+    VG_TRY(vg_device__grow(&slot->results, at + units, "results"));
     VG_TRY(vg_device__grow(&slot->arrived, slot->fields_bytes, "results"));
     char *base = slot->results.data;
     size_t field_at = up(sizeof(score_report));
@@ -230,9 +232,11 @@ static vg_status place_input(vg_device_scorer *s, device_slot *slot, const feedi
                             "predictions");
 }
 
+/* A job with a list takes as many samples as that has, and is always laid out for every measure, so that its sums have
+ * one order whatever is asked for. */
 static bool same_plan(const score_job *a, const score_job *b) {
-    return a->n == b->n && a->dtype == b->dtype && a->wide == b->wide && a->gated == b->gated &&
-           a->need_sets == b->need_sets && a->packed == b->packed;
+    bool same = a->dtype == b->dtype && a->wide == b->wide && a->packed == b->packed;
+    return same && (a->list || (a->n == b->n && a->gated == b->gated && a->need_sets == b->need_sets));
 }
 
 /* Plans the job; reuses the last plan where the job is the same. False: too large for the device. */
@@ -240,6 +244,10 @@ static bool shape_job(vg_device_scorer *s, score_job *job, int which) {
     score_job *last = &s->plans[which];
     if (last->threads == 0 || !same_plan(job, last)) {
         *last = *job;
+        if (job->list) {
+            last->gated = job->k;
+            last->need_sets = true;
+        }
         if (!vg_measures__score_plan(last, s->shared, s->shared_all, s->multiprocessors)) {
             last->threads = 0;
             return false;
@@ -258,6 +266,9 @@ static bool shape_job(vg_device_scorer *s, score_job *job, int which) {
     shaped.redo_count = job->redo_count;
     shaped.list = job->list;
     shaped.list_count = job->list_count;
+    shaped.n = job->n;
+    shaped.nats = job->nats;
+    shaped.unit_count = job->unit_count;
     vg_measures__score_switches(&shaped, &s->options, &job->out);
     shaped.wide = job->wide;
     *job = shaped;
@@ -278,6 +289,16 @@ static vg_status launch(vg_device_scorer *s, device_slot *slot, score_job *job, 
         job->memory = slot->work[which].data;
     }
     return vg_device__check(vg_measures__score_launch(job, blocks, slot->stream), "scoring");
+}
+
+/* Queues the kernels of a form by lanes. */
+static vg_status launch_groups(device_slot *slot, score_job *job) {
+    if (job->form == SCORE_TILES) {
+        size_t bytes = (size_t)job->n * vg_measures__score_tile_bytes(job);
+        VG_TRY(vg_device__grow(&slot->work[0], bytes, "work"));
+        vg_measures__score_tile_memory(job, slot->work[0].data);
+    }
+    return vg_device__check(vg_measures__groups_launch(job, slot->stream), "scoring");
 }
 
 static score_job job_of(const vg_device_scorer *s, const feeding *f, size_t samples) {
@@ -305,23 +326,16 @@ static vg_status begin_chunk(vg_device_scorer *s, device_slot *slot, const feedi
     slot->samples = samples;
     score_job job = job_of(s, f, samples);
     VG_TRY(place_input(s, slot, f, &job));
+    vg_measures__score_form(&job);
+    job.unit_count = job.n;
+    if (job.form != SCORE_BLOCKS)
+        vg_measures__score_units(&job, s->multiprocessors);
     VG_TRY(place_results(s, slot, f, &job));
     VG_TRY(vg_device__check(cudaMemsetAsync(job.report, 0, sizeof *job.report, slot->stream), "a report"));
-    VG_TRY(launch(s, slot, &job, 0));
+    VG_TRY(job.form == SCORE_BLOCKS ? launch(s, slot, &job, 0) : launch_groups(slot, &job));
     if (!job.wide && job.need_sets) {
-        score_job again = job_of(s, f, samples);
-        again.in = job.in;
-        again.packed = job.packed;
-        again.stride_n = job.stride_n;
-        again.stride_m = job.stride_m;
-        again.out = job.out;
-        again.units = job.units;
-        again.report = job.report;
-        again.wide = true;
-        again.list = job.redo;
-        again.list_count = job.redo_count;
-        again.redo = job.redo + samples;
-        again.redo_count = &job.report->redo[1];
+        score_job again = job;
+        vg_measures__score_again(&again);
         VG_TRY(launch(s, slot, &again, 1));
     }
     VG_TRY(vg_device__check(vg_measures__score_total(&job, slot->totals, slot->stream), "totals"));
@@ -373,8 +387,14 @@ static size_t chunk_samples(const vg_device_scorer *s, const feeding *f) {
     size_t input = s->m * s->c * vg_device__element(f->block->dtype), results = 32, step = CHUNK_SAMPLES;
     for (int field = 0; field < DEVICE_FIELDS && f->out_at == VG_MEMORY_HOST; field++)
         results += vg_device__field(f->out, field) ? vg_device__field_bytes(s, field) : 0;
-    if (CHUNK_RESULTS / results < step)
+    score_job trial = job_of(s, f, 1);
+    vg_measures__score_form(&trial);
+    if (trial.form != SCORE_BLOCKS && f->at == VG_MEMORY_DEVICE && f->out_at == VG_MEMORY_DEVICE)
+        step = GROUP_SAMPLES;
+    else if (CHUNK_RESULTS / results < step)
         step = CHUNK_RESULTS / results;
+    if (trial.form == SCORE_TILES && WORK_BYTES / vg_measures__score_tile_bytes(&trial) < step)
+        step = WORK_BYTES / vg_measures__score_tile_bytes(&trial);
     if ((f->at == VG_MEMORY_HOST || f->block->stride_c != 1) && CHUNK_INPUT / input < step)
         step = CHUNK_INPUT / input;
     return step > 0 ? step : 1;
@@ -413,9 +433,12 @@ static vg_status feed_chunks(vg_device_scorer *s, const feeding *f) {
 /* Whether the block's arrays can be laid out at all. */
 static bool fits_device(const vg_device_scorer *s, const feeding *f) {
     score_job trial = job_of(s, f, 1);
-    const score_job *last = &s->plans[0];
-    if (last->threads && last->dtype == trial.dtype && last->gated == trial.gated && last->need_sets == trial.need_sets)
-        return true;
+    for (int i = 0; i < 2; i++) {
+        const score_job *last = &s->plans[i];
+        if (last->threads && last->dtype == trial.dtype && last->gated >= trial.gated &&
+            last->need_sets >= trial.need_sets)
+            return true;
+    }
     return vg_measures__score_plan(&trial, s->shared, s->shared_all, s->multiprocessors);
 }
 

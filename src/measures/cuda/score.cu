@@ -117,6 +117,6 @@ extern "C" cudaError_t vg_measures__score_launch(const score_job *job, long long
 
 extern "C" cudaError_t vg_measures__score_total(const score_job *job, score_totals *totals, cudaStream_t stream) {
     unsigned wanted = 1u | (job->out.tu ? 2u : 0u) | (job->out.gtu ? 4u : 0u) | 8u | 16u;
-    total<<<SCORE_FIGURES, TOTAL_THREADS, 0, stream>>>(job->units, job->n, wanted, totals);
+    total<<<SCORE_FIGURES, TOTAL_THREADS, 0, stream>>>(job->units, job->unit_count, wanted, totals);
     return cudaGetLastError();
 }

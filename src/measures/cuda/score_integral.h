@@ -101,8 +101,8 @@ SCORE_FN float powers_value(const score_job *job, const score_column *x, const f
             f[i] -= f[i + 1];
         SCORE_UNROLL
         for (int j = 0; j <= i; j++)
-            row += job->power_weight[i * (i + 1) / 2 + j] * f[j];
-        value += f[i] * row;
+            row = SCORE_FMA(job->power_weight[i * (i + 1) / 2 + j], f[j], row);
+        value = SCORE_FMA(f[i], row, value);
     }
     return value / (count * count);
 }
@@ -117,7 +117,7 @@ SCORE_FN void powers_times(float *to, const float *a, const float *b, const int 
 SCORE_FN void powers_add_product(float *sum, const float *a, const float *b, const int B) {
     SCORE_UNROLL
     for (int v = 0; v < B; v++)
-        *sum += a[v] * b[v];
+        *sum = SCORE_FMA(a[v], b[v], *sum);
 }
 
 /* The inputs of the wide form for a class: 1 / its largest member, the mean, and its doublings. */

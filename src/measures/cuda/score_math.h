@@ -11,10 +11,22 @@
 #define SCORE_FN static __host__ __device__ __forceinline__
 #define SCORE_UNROLL _Pragma("unroll")
 #define SCORE_ROLLED _Pragma("unroll 1")
+#define SCORE_STEPS _Pragma("unroll 8")
 #else
 #define SCORE_FN static inline __attribute__((unused))
 #define SCORE_UNROLL
 #define SCORE_ROLLED
+#define SCORE_STEPS
+#endif
+
+/* x y + z, fused on the device. The kernels of score_groups.cu fuse nothing else, so that every variant of a kernel
+ * gives the same bits. */
+#ifdef __CUDA_ARCH__
+#define SCORE_FMA(x, y, z) __fmaf_rn(x, y, z)
+#define SCORE_FMA64(x, y, z) __fma_rn(x, y, z)
+#else
+#define SCORE_FMA(x, y, z) ((x) * (y) + (z))
+#define SCORE_FMA64(x, y, z) ((x) * (y) + (z))
 #endif
 
 #define SCORE_LN2 0.693147180559945309417
@@ -49,6 +61,17 @@ SCORE_FN float score_root32(float x) {
 #endif
 }
 
+/* 1 / x to an ulp; x is normal. */
+SCORE_FN float score_over32(float x) {
+#ifdef __CUDA_ARCH__
+    float over;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(over) : "f"(x));
+    return over;
+#else
+    return 1.0f / x;
+#endif
+}
+
 /* x y, rounded: keeps the compiler from fusing the product into a later sum, so that every path to it gives the same
  * bits. */
 SCORE_FN float score_times32(float x, float y) {
@@ -78,9 +101,10 @@ SCORE_FN float score_bfloat(uint16_t bits) {
 /* psi(f) = f - log1p(f), f in [-0.2929, 0.4143], in float. */
 SCORE_FN float score_psi32(float f) {
     float f2 = f * f, f4 = f2 * f2;
-    float a = 3.3333331174e-1f - f * 2.4999993993e-1f, b = 2.0000714765e-1f - f * 1.6668057665e-1f;
-    float c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
-    return f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
+    float a = SCORE_FMA(f, -2.4999993993e-1f, 3.3333331174e-1f), b = SCORE_FMA(f, -1.6668057665e-1f, 2.0000714765e-1f);
+    float c = SCORE_FMA(f, -1.2420140846e-1f, 1.4249322787e-1f), d = SCORE_FMA(f, -1.1514610310e-1f, 1.1676998740e-1f);
+    float high = SCORE_FMA(f4, 7.0376836292e-2f, SCORE_FMA(f2, d, c));
+    return f2 * SCORE_FMA(-f, SCORE_FMA(f4, high, SCORE_FMA(f2, b, a)), 0.5f);
 }
 
 /* For y = 1 + r > 0, both given: lambda = log y, phi = y lambda - r, and psi = r - lambda without the part of the
@@ -93,11 +117,11 @@ SCORE_FN void score_bregman32(float y, float r, float *lambda, float *phi, float
     bits -= (int)((unsigned)e << 23);
     memcpy(&f, &bits, sizeof f);
     f = e == 0 ? r : f - 1.0f;
-    float small = score_psi32(f), rest = f - small, l = (float)e * (float)SCORE_LN2 + rest;
+    float small = score_psi32(f), rest = f - small, l = SCORE_FMA((float)e, (float)SCORE_LN2, rest);
     *lambda = l;
     *exponent = e;
     *psi = e == 0 ? small : r - rest;
-    *phi = e == 0 ? r * l - small : y * l - r;
+    *phi = e == 0 ? SCORE_FMA(r, l, -small) : SCORE_FMA(y, l, -r);
 }
 
 /* psi(f) in double. */

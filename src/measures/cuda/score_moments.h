@@ -131,10 +131,6 @@ SCORE_FN void phase_gates(const score_view *v, int tid, const int wide) {
     }
 }
 
-typedef struct leading { /* the two classes of largest mean */
-    double mu1, mu2, var1, var2;
-    int first, second;
-} leading;
 /* Ties go to the lower index. */
 SCORE_FN void lead(leading *g, double mu, double variance, int c) {
     if (mu > g->mu1) {
@@ -193,10 +189,20 @@ SCORE_FN void phase_class_parts(const score_view *v, int tid, const int wide) {
     }
 }
 
+/* 1 where the rule abstains at k = 1. */
+SCORE_FN double margin_abstains(const leading *g) {
+    return g->mu1 - g->mu2 > sqrt(g->var1) + sqrt(g->var2) ? 0.0 : 1.0;
+}
+
+/* Figure `which` of sample n for the summary. */
+SCORE_FN void put_unit(const score_job *job, int which, long long n, double value) {
+    if (job->units)
+        job->units[which * job->n + n] = value;
+}
+
 SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) {
     double sigma1 = sqrt(g->var1 * job->margin_spread), sigma2 = sqrt(g->var2 * job->margin_spread);
     double snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + job->margin_eps);
-    job->units[4 * job->n + n] = g->mu1 - g->mu2 > sqrt(g->var1) + sqrt(g->var2) ? 0.0 : 1.0;
     if (job->out.snr)
         job->out.snr[n] = snr;
     if (job->out.gmu)
@@ -225,9 +231,9 @@ SCORE_FN void phase_class_totals(const score_view *v, int tid) {
         for (int r = 0; r < SCORE_PARTS; r++)
             sum += class_part(v, s, r)[item];
         if (item == 0) {
-            job->units[sample_of(v, s)] = sum;
+            put_unit(job, 0, sample_of(v, s), sum);
         } else if (item > job->gated) {
-            job->units[3 * job->n + sample_of(v, s)] = sum;
+            put_unit(job, 3, sample_of(v, s), sum);
         } else {
             bool faint = !(sum > SCORE_FAINT);
             v->zbar[2 * (s * job->gated + item - 1)] = sum;
@@ -251,6 +257,7 @@ SCORE_FN void phase_margin(const score_view *v, int tid) {
             lead(&g, part[1], part[3], (int)part[5]);
         }
         write_margin(job, &g, sample_of(v, s));
+        put_unit(job, 4, sample_of(v, s), margin_abstains(&g));
     }
 }
 

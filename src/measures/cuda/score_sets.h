@@ -6,6 +6,7 @@
 
 #include "measures/cuda/score_integral.h"
 #include "measures/cuda/score_members.h"
+#include "measures/cuda/score_results.h"
 
 /* Part f of class c: 0 phi, 1 and 2 psi (two floats, because it can be large), then U and then T for each gate. */
 SCORE_FN int member_sum(const score_job *job, int s, int f, int which, int c) {
@@ -244,42 +245,27 @@ SCORE_FN double set_sum(const score_view *v, int row) {
     return sum;
 }
 
-SCORE_FN void place(double *array, long long at, double value) {
-    if (array)
-        array[at] = value;
-}
-
-#define SCORE_LARGE_NATS 3.0 /* Above this value one ulp of a float exceeds an error of 1e-6. */
-
 /* Applies the conventions for pairs, the base of the logarithm and the normalisation, and writes the results. Item (s,
  * set). */
 SCORE_FN void phase_write(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
-    const vg_scores *out = &job->out;
     int sets = job->gated + 1;
     for (int i = tid; i < v->samples * sets; i += job->threads) {
         int s = i / sets, set = i % sets, row = i * SCORE_SUMS;
-        long long n = sample_of(v, s), at = set ? n * job->k + set - 1 : n;
-        double psi = set && job->need_gated_logs ? v->psi_mean[s * job->gated + set - 1] : 0.0;
-        double tu = set_sum(v, row), eu = score_most(set_sum(v, row + 1) + psi, 0.0);
-        double reverse = set_sum(v, row + 2) + set_sum(v, row + 3) - psi, epkl = eu + reverse,
-               epjs = set_sum(v, row + 4);
-        if (!wide && !(eu < SCORE_LARGE_NATS && reverse < SCORE_LARGE_NATS && psi < SCORE_LARGE_NATS))
+        long long n = sample_of(v, s);
+        set_figures x;
+        x.psi = set && job->need_gated_logs ? v->psi_mean[s * job->gated + set - 1] : 0.0;
+        x.tu = set_sum(v, row);
+        x.eu = score_most(set_sum(v, row + 1) + x.psi, 0.0);
+        x.reverse = set_sum(v, row + 2) + set_sum(v, row + 3) - x.psi;
+        x.epjs = set_sum(v, row + 4);
+        if (!wide && set_too_large(job, &x, set))
             raise_flag(v->large + s);
-        epkl *= job->pairs;
-        if (job->m == 1)
-            eu = epkl = epjs = 0.0;
-        double au = score_most(tu - eu, 0.0);
-        place(set ? out->gtu : out->tu, at, tu * job->share);
-        place(set ? out->gau : out->au, at, au * job->share);
-        place(set ? out->geu : out->eu, at, eu * job->share);
-        place(set ? out->gepce : out->epce, at, (au + epkl) * job->unit);
-        place(set ? out->gepkl : out->epkl, at, epkl * job->unit);
-        place(set ? out->gepjs : out->epjs, at, epjs * (job->pairs * job->unit));
+        write_set(job, n, set, &x);
         if (set == 0)
-            job->units[job->n + n] = tu;
+            put_unit(job, 1, n, x.tu);
         else if (set - 1 == job->widest)
-            job->units[2 * job->n + n] = tu;
+            put_unit(job, 2, n, x.tu);
     }
 }
 
