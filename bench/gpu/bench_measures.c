@@ -1,11 +1,15 @@
 /* bench_measures.c - the speed of scoring on a GPU: one JSON line per figure.
  *
  *     bench_measures [--n 10000] [--m 100] [--runs 20] [--classes 10,100]
+ *     bench_measures --grid 200 [--members 1,5,100] [--runs 20] [--classes 10,19]
  *
  * Everything is computed (all measures at k = 1, 2, 3, mean and std, classes, decisions, flags) on seeded float32
  * Dirichlet(1) predictions. Figures: "device", predictions and results in device memory; "device-host", results to host
  * memory; "host", both in ordinary host memory. Seconds are the least of the runs, the median beside it; "difference"
- * is the largest from the CPU's results (relative above 1 for SNR) on the first samples. */
+ * is the largest from the CPU's results (relative above 1 for SNR) on the first samples.
+ *
+ * --grid MB: for every number of members and classes, ns per element for TU AU EU and for everything but mean and std,
+ * MB of predictions and the results in device memory. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -171,10 +175,79 @@ static void measure(shape s, int runs) {
     free(p);
 }
 
+/* Seconds of the fastest run. */
+static double fastest(vg_scorer *scorer, const vg_scores *out, const vg_predictions *p, int runs) {
+    vg_scorer_feed_options options = VG_SCORER_FEED_OPTIONS_INIT;
+    double best = INFINITY;
+    options.predictions = options.scores = VG_MEMORY_DEVICE;
+    for (int i = -2; i < runs; i++) {
+        double start = now();
+        must(vg_scorer_feed(scorer, out, p, &options) == VG_OK, "scoring");
+        double seconds = now() - start;
+        best = i >= 0 && seconds < best ? seconds : best;
+    }
+    return best;
+}
+
+/* Fills `bytes` of device memory with samples of which about two million values are drawn and the rest repeated. */
+static float *fill(shape s, size_t bytes) {
+    size_t each = s.m * s.c, few = 2000000 / each > 0 ? 2000000 / each : 1, done;
+    shape part = {few < s.n ? few : s.n, s.m, s.c};
+    float *p = draw(part), *device;
+    must(cudaMalloc((void **)&device, bytes) == cudaSuccess, "device memory");
+    done = part.n * each * sizeof *p;
+    must(cudaMemcpy(device, p, done, cudaMemcpyHostToDevice) == cudaSuccess, "predictions");
+    for (size_t more; done < bytes; done += more) {
+        more = bytes - done < done ? bytes - done : done;
+        must(cudaMemcpy((char *)device + done, device, more, cudaMemcpyDeviceToDevice) == cudaSuccess, "predictions");
+    }
+    free(p);
+    return device;
+}
+
+static void grid_point(shape s, double megabytes, int runs) {
+    size_t each = s.m * s.c * sizeof(float);
+    s.n = (size_t)(megabytes * 1e6) / each > 0 ? (size_t)(megabytes * 1e6) / each : 1;
+    float *p = fill(s, s.n * each);
+    vg_predictions view = vg_predictions_f32(p, s.n, s.m, s.c);
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    double *memory, element = 1e9 / ((double)s.n * (double)s.m * (double)s.c);
+    options.device = VG_SCORE_ON_CUDA;
+    must(cudaMalloc((void **)&memory, place_bytes(s)) == cudaSuccess, "device memory");
+    vg_scores all = places(memory, s), three = {.tu = all.tu, .au = all.au, .eu = all.eu};
+    all.mean = all.std = NULL;
+    vg_scorer *scorer;
+    must(vg_scorer_new(&scorer, s.m, s.c, &options) == VG_OK, "a scorer");
+    double fast = fastest(scorer, &three, &view, runs), full = fastest(scorer, &all, &view, runs);
+    printf("{\"figure\": \"grid\", \"m\": %zu, \"c\": %zu, \"n\": %zu, \"three\": %.4f, \"everything\": %.4f}\n", s.m,
+           s.c, s.n, fast * element, full * element);
+    fflush(stdout);
+    vg_scorer_free(scorer);
+    (void)cudaFree(p);
+    (void)cudaFree(memory);
+}
+
+/* The number at *list, which moves past it and its comma; 0 where there is none. */
+static size_t next_number(const char **list) {
+    char *end;
+    size_t value = strtoul(*list, &end, 10);
+    if (end == *list)
+        value = 0;
+    *list = *end == ',' ? end + 1 : end;
+    return value;
+}
+
+static int usage(void) {
+    fprintf(stderr,
+            "usage: bench_measures [--n N] [--m M] [--runs R] [--classes C,...] [--grid MB] [--members M,...]\n");
+    return 2;
+}
+
 int main(int argc, char **argv) {
     shape s = {10000, 100, 0};
     int runs = 20;
-    const char *classes = "10,100";
+    double megabytes = 0;
+    const char *classes = "10,100", *members = "1,2,3,5,8,10,16,20,50,100,1000";
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--n") == 0)
             s.n = strtoul(argv[i + 1], NULL, 10);
@@ -184,17 +257,24 @@ int main(int argc, char **argv) {
             runs = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--classes") == 0)
             classes = argv[i + 1];
+        else if (strcmp(argv[i], "--members") == 0)
+            members = argv[i + 1];
+        else if (strcmp(argv[i], "--grid") == 0)
+            megabytes = atof(argv[i + 1]);
     }
     runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : runs;
-    for (const char *at = classes; *at;) {
-        char *end;
-        s.c = strtoul(at, &end, 10);
-        if (s.n < 1 || s.m < 1 || s.c < 2 || end == at) {
-            fprintf(stderr, "usage: bench_measures [--n N] [--m M] [--runs R] [--classes C,...]\n");
-            return 2;
+    for (const char *m = megabytes > 0 ? members : "1"; *m;) {
+        size_t count = next_number(&m);
+        for (const char *at = classes; *at;) {
+            s.c = next_number(&at);
+            s.m = megabytes > 0 ? count : s.m;
+            if (s.n < 1 || s.m < 1 || s.c < 2)
+                return usage();
+            if (megabytes > 0)
+                grid_point(s, megabytes, runs);
+            else
+                measure(s, runs);
         }
-        measure(s, runs);
-        at = *end == ',' ? end + 1 : end;
     }
     return 0;
 }
