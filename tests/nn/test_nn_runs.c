@@ -71,7 +71,7 @@ static void options_of_other_headers(void **state) {
     assert_int_equal(vg_train(&result, &options), VG_ERR_ARGUMENT);
     expect_text(vg_error_message(), "vg_train_options.struct_size");
     assert_int_equal(vg_train(&result, NULL), VG_ERR_ARGUMENT);
-    expect_text(vg_error_message(), "training needs a recipe");
+    expect_text(vg_error_message(), "result and options must not be NULL");
 }
 
 /* --- resuming */
