@@ -146,9 +146,10 @@ static void write_margins(const tile *t, size_t first, size_t count) {
     margin g = leaders(t);
     if (job->figures)
         write_abstention(job, &g, first, count);
+    if (!wants_margin(&job->out))
+        return;
     margin_values v = margin_of(job, &g);
-    if (wants_margin(&job->out))
-        put_margin(job, &g, &v, first, count);
+    put_margin(job, &g, &v, first, count);
 }
 
 /* Writes width values of each lane to rows of `out`, one row per lane. */

@@ -115,7 +115,7 @@ static void P(write_votes)(const P(panel) * t) {
             P(half_count)(t, h));
 }
 
-/* Long chains of dependent operations, so both halves are computed before one is written. */
+/* Values of the margin are long chains of dependent operations, so both halves are computed before one is written. */
 static VG_NOINLINE void P(write_margins)(const P(panel) * t) {
     const vg_kernel_job *job = t->job;
     margin g[PANEL_HALVES];
@@ -123,16 +123,20 @@ static VG_NOINLINE void P(write_margins)(const P(panel) * t) {
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++) {
         g[h] = P(leaders)(t, h);
-        v[h] = margin_of(job, &g[h]);
+        if (job->figures)
+            write_abstention(job, &g[h], t->first + (size_t)h * VG_LANES, P(half_count)(t, h));
     }
+    if (!wants_margin(&job->out))
+        return;
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++)
+        v[h] = margin_of(job, &g[h]);
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++) {
         size_t first = t->first + (size_t)h * VG_LANES, count = P(half_count)(t, h);
-        if (job->figures)
-            write_abstention(job, &g[h], first, count);
-        if (wants_margin(&job->out) && count == VG_LANES)
+        if (count == VG_LANES)
             put_margin(job, &g[h], &v[h], first, VG_LANES);
-        else if (wants_margin(&job->out))
+        else
             put_margin(job, &g[h], &v[h], first, count);
     }
 }
