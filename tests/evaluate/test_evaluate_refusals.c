@@ -513,22 +513,28 @@ static void samples_of_sets(void **state) {
     vg_sets_free(sets);
 }
 
+/* Names of ks: plain decimals from 1e-5 on and below 1e16. */
+static void names(void **state) {
+    (void)state;
+    static const struct {
+        double k;
+        const char *name;
+    } pairs[] = {{1e-5, "0.00001"},          {9e-6, "9e-06"}, {1, "1"}, {100, "100"},
+                 {1e15, "1000000000000000"}, {1e16, "1e+16"}};
+    char name[VG_NAME_SIZE];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        vg_k_name(name, pairs[i].k);
+        assert_string_equal(name, pairs[i].name);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tallies),
-        cmocka_unit_test(samples_of_tallies),
-        cmocka_unit_test(evaluations),
-        cmocka_unit_test(finished),
-        cmocka_unit_test(rankings),
-        cmocka_unit_test(areas),
-        cmocka_unit_test(ratios),
-        cmocka_unit_test(calibration_errors),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(selections),
-        cmocka_unit_test(units_of_selections),
-        cmocka_unit_test(detection),
-        cmocka_unit_test(options_of_sets),
-        cmocka_unit_test(samples_of_sets),
+        cmocka_unit_test(names),       cmocka_unit_test(tallies),         cmocka_unit_test(samples_of_tallies),
+        cmocka_unit_test(evaluations), cmocka_unit_test(finished),        cmocka_unit_test(rankings),
+        cmocka_unit_test(areas),       cmocka_unit_test(ratios),          cmocka_unit_test(calibration_errors),
+        cmocka_unit_test(bounds),      cmocka_unit_test(selections),      cmocka_unit_test(units_of_selections),
+        cmocka_unit_test(detection),   cmocka_unit_test(options_of_sets), cmocka_unit_test(samples_of_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
