@@ -1,6 +1,6 @@
-/* test_measures_closed_gates.c - gates that no signal passes. With VG_GATE_EPS_INSIDE a gate is eps at least: where k is
- * so large that all gates are, they are equal, and the gated measures are the plain ones. Every kernel, by shapes and
- * element types. */
+/* test_measures_closed_gates.c - gates that no signal passes. With VG_GATE_EPS_INSIDE a gate is eps at least: where k
+ * is so large that all gates are, they are equal, and the gated measures are the plain ones. Every kernel, by shapes
+ * and element types. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
