@@ -16,7 +16,8 @@ for kernel in norm pooling average repeat gate; do
 done
 $CXX -std=c++17 $common -c tests/cuda/emulate.cpp -o "$folder/emulate.o" || exit 1
 for source in src/backend/cuda/cuda_layers.c src/backend/registry.c src/backend/host_memory.c src/backend/ref/*.c \
-    src/base/memory.c src/base/printable.c src/base/random.c src/base/status.c tests/cuda/emulated_ops.c; do
+    src/base/c_locale.c src/base/memory.c src/base/printable.c src/base/random.c src/base/status.c \
+    tests/cuda/emulated_ops.c; do
     $CC -std=c17 $common -Wno-unused-function -c "$source" -o "$folder/$(basename "$source" .c).c.o" || exit 1
 done
 $CXX "$folder"/*.o -o "$folder/emulated" -lcmocka -lm || exit 1
@@ -29,5 +30,5 @@ done
 $CC -std=c17 $common -Wno-unused-function -c tests/cuda/emulated_conv_pooling.c \
     -o "$folder/emulated_conv_pooling.obj" || exit 1
 $CXX "$folder"/*.obj "$folder/emulate.o" "$folder/memory.c.o" "$folder/random.c.o" \
-    "$folder/printable.c.o" "$folder/status.c.o" -o "$folder/conv_pooling" -lcmocka -lm || exit 1
+    "$folder/c_locale.c.o" "$folder/printable.c.o" "$folder/status.c.o" -o "$folder/conv_pooling" -lcmocka -lm || exit 1
 "$folder/conv_pooling"
