@@ -13,7 +13,7 @@
 locale_t vg_locale__enter(void);
 /* Gives it *before again. */
 void vg_locale__leave(locale_t *before);
-#define VG_IN_C_LOCALE locale_t locale_before __attribute__((cleanup(vg_locale__leave))) = vg_locale__enter()
+#define VG_IN_C_LOCALE locale_t locale_before __attribute__((cleanup(vg_locale__leave), unused)) = vg_locale__enter()
 
 /* Gives the thread the locale that it had before the outermost VG_IN_C_LOCALE, and returns the one it has now. */
 locale_t vg_locale__outside(void);

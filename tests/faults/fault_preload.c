@@ -515,12 +515,19 @@ char *NAME(fgets)(char *out, int room, FILE *file) {
     }
 GETDELIM_FUNCTION(getdelim)
 GETDELIM_FUNCTION(__getdelim) /* what an inline getline() calls */
+#if defined(__clang__) /* the C library's header declares it inline, and clang warns that it calls static functions */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wstatic-in-inline"
+#endif
 ssize_t NAME(getline)(char **line, size_t *room, FILE *file);
 ssize_t NAME(getline)(char **line, size_t *room, FILE *file) {
     if (stream_fails(READ, file, EIO, __builtin_return_address(0)))
         return -1;
     return NEXT(ssize_t(*)(char **, size_t *, int, FILE *), "getdelim")(line, room, '\n', file);
 }
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 size_t NAME(fwrite)(const void *bytes, size_t size, size_t count, FILE *file);
 size_t NAME(fwrite)(const void *bytes, size_t size, size_t count, FILE *file) {
     if (stream_fails(WRITE, file, ENOSPC, __builtin_return_address(0)))
