@@ -55,7 +55,7 @@ static void processes_agree(void **state) {
             if (vg_cuda__choices_open(&c, 10, "Some GPU") != VG_OK)
                 _exit(1);
             for (int i = 0; i < NAMES; i++) {
-                char name[16];
+                char name[24];
                 float time = 1;
                 snprintf(name, sizeof name, "conv-%d", i);
                 chosen[i] = (unsigned char)vg_cuda__choose(c, name, 64, (7 * p + i) % 64, &time);
