@@ -235,11 +235,13 @@ static vg_status check_counts(vg_json_records *r, const column_counts *counts) {
     return VG_OK;
 }
 
-/* Finds the next key of an object and its value; *more is false after the last one. The key is the caller's. */
-static vg_status next_key(cursor *c, json_t **key, span *value, bool *more) {
+/* Finds the next key of an object and its value; *key is NULL after the last one, else the caller's. */
+static vg_status next_key(cursor *c, json_t **key, span *value) {
     span name;
-    VG_TRY(next_entry(c, '}', more));
-    if (!*more)
+    bool more;
+    *key = NULL;
+    VG_TRY(next_entry(c, '}', &more));
+    if (!more)
         return VG_OK;
     if (peek(c) != '"')
         return bad(c, "a key in quotes");
@@ -256,16 +258,15 @@ static vg_status find_answer(const vg_source *source, size_t begin, bool *answer
     cursor c = {.source = source, .at = begin + 1};
     bool values = false;
     *answer = false;
-    for (bool more = true;;) {
-        json_t *key;
-        span value;
-        VG_TRY(next_key(&c, &key, &value, &more));
-        if (!more)
-            break;
+    json_t *key;
+    span value;
+    VG_TRY(next_key(&c, &key, &value));
+    while (key) {
         vg_json_role role = vg_json__role(&source->roles, json_string_value(key));
         values = values || role == VG_JSON_PROBABILITIES || role == VG_JSON_LOGITS;
         *answer = *answer || vg_answers__is_key(json_string_value(key));
         json_decref(key);
+        VG_TRY(next_key(&c, &key, &value));
     }
     *answer = *answer && !values && !source->roles.labels_only;
     return VG_OK;
@@ -290,15 +291,14 @@ static vg_status read_object(vg_json_records *r, size_t *end) {
     VG_TRY(find_answer(r->source, *end, &answer));
     if (answer)
         return read_answer(r, end);
-    for (bool more = true;;) {
-        json_t *key;
-        span value;
-        VG_TRY(next_key(&c, &key, &value, &more));
-        if (!more)
-            break;
+    json_t *key;
+    span value;
+    VG_TRY(next_key(&c, &key, &value));
+    while (key) {
         vg_status status = read_column(r, json_string_value(key), value, &counts);
         json_decref(key);
         VG_TRY(status);
+        VG_TRY(next_key(&c, &key, &value));
     }
     *end = c.at;
     return check_counts(r, &counts);

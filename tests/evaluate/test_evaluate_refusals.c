@@ -14,20 +14,8 @@
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/select_internal.h"
+#include "refusal.h"
 #include "vargate/sets.h"
-
-static void check_refused(vg_status status, vg_status expected, const char *text, int line) {
-    if (status != expected || !strstr(vg_error_message(), text))
-        fail_msg("line %d: status %d (%s), expected %d with '%s'", line, (int)status, vg_error_message(), (int)expected,
-                 text);
-}
-#define REFUSED(call, status, text) check_refused(call, status, text, __LINE__)
-#define WRONG(call, text) check_refused(call, VG_ERR_ARGUMENT, text, __LINE__)
-#define ACCEPTED(call)                                                                                                 \
-    do {                                                                                                               \
-        if ((call) != VG_OK)                                                                                           \
-            fail_msg("line %d: %s", __LINE__, vg_error_message());                                                     \
-    } while (0)
 
 enum { N = 6 };
 static const double below_one = 1 - 0x1p-53, tiny = 0x1p-1074;
