@@ -172,7 +172,8 @@ VG_API vg_status vg_score_options_preset(vg_score_options *options, vg_preset pr
 
 /* Bits of vg_scores.flags. */
 enum {
-    VG_FLAG_GATED_OUT = 1, /* not set: k counts as at most 1e15, and no member is gated to nothing then */
+    /* Every class of a member is gated to 0. Reserved: k counts as at most 1e15, which leaves each member a class. */
+    VG_FLAG_GATED_OUT = 1,
     VG_FLAG_TIE = 2        /* the two largest means are equal */
 };
 

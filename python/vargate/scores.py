@@ -74,7 +74,7 @@ class Scores(Figured):
     mean, std : ndarray (N, C) float64
         Member mean and population spread.
     flags : ndarray (N,) uint32
-        Bit 0: a member was gated to nothing at some k and left ungated. Bit 1: the two largest means are equal.
+        Bit 0: reserved, always 0. Bit 1: the two largest means are equal.
     k : ndarray (K,) float64
         The gate settings.
     diversity, k_sensitivity : float
@@ -161,7 +161,7 @@ class Scores(Figured):
     std = _Field[Float64]()
     """Its population spread over members."""
     flags = _Field[UInt32]()
-    """Bit 0: a member was gated to nothing at some k and left ungated. Bit 1: the two largest means are equal."""
+    """Bit 0: reserved, always 0. Bit 1: the two largest means are equal."""
 
     def __init__(
         self,

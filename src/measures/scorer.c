@@ -10,7 +10,7 @@
 #include "measures/device_scorer_api.h"
 #include "measures/disagreement.h"
 #include "measures/kernel.h"
-#include "measures/score_stage.h"
+#include "measures/result_staging.h"
 #include "measures/scorer.h"
 
 typedef struct running_sum { /* a compensated sum */
@@ -33,8 +33,8 @@ struct vg_scorer {
     unsigned threads;
     char *workspace; /* threads x workspace_bytes */
     size_t workspace_bytes;
-    char *stage; /* threads x stage_bytes, for blocks with many results (score_stage.h) */
-    size_t stage_bytes;
+    char *staging; /* threads x staging_bytes, for blocks with many results (result_staging.h) */
+    size_t staging_bytes;
     bool staged;     /* the current block uses it */
     double *scratch; /* UNIT_FIGURES x chunk_units */
     uint32_t *tops;  /* threads x tops_room: workspace of the disagreement */
@@ -140,7 +140,7 @@ void vg_scorer_free(vg_scorer *s) {
     vg_base__release(s->class_k);
     vg_base__release(s->inverse_temperature);
     vg_base__release(s->workspace);
-    vg_base__release(s->stage);
+    vg_base__release(s->staging);
     vg_base__release(s->scratch);
     vg_base__release(s->tops);
     vg_base__release(s);
@@ -198,21 +198,21 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     return VG_OK;
 }
 
-/* Results of fewer bytes stay in the caches, where the caller finds them; a few arrays need no stage. */
+/* Results of fewer bytes stay in the caches, where the caller finds them; a few arrays need no staging. */
 enum { STAGED_BYTES = 8 << 20, STAGED_EACH = 64 };
 
-static vg_status ready_stage(vg_scorer *s, const vg_kernel_job *job, size_t units) {
+static vg_status ready_staging(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     size_t each = vg_measures__result_bytes(&job->out, s->k), bytes;
     s->staged = !job->labels && !s->plane && each >= STAGED_EACH && units > STAGED_BYTES / each;
     if (!s->staged)
         return VG_OK;
-    if (!vg_measures__stage_bytes(&bytes, &job->out, s->k))
+    if (!vg_measures__staging_bytes(&bytes, &job->out, s->k))
         return vg_base__fail(VG_ERR_MEMORY, "the results of %zu settings of k do not fit in memory", s->k);
-    if (bytes > s->stage_bytes) {
-        vg_base__release(s->stage);
-        s->stage_bytes = 0;
-        VG_TRY(vg_base__alloc(&s->stage, s->threads, bytes, "staged results"));
-        s->stage_bytes = bytes;
+    if (bytes > s->staging_bytes) {
+        vg_base__release(s->staging);
+        s->staging_bytes = 0;
+        VG_TRY(vg_base__alloc(&s->staging, s->threads, bytes, "staged results"));
+        s->staging_bytes = bytes;
     }
     return VG_OK;
 }
@@ -222,7 +222,7 @@ typedef struct chunk_work {
     const vg_scorer *scorer;
     double *unit_disagreement; /* of the units whose sample counts; the others' are not written */
     size_t units, per;         /* units in the chunk, and units per index (whole tiles) */
-    bool staged;               /* results go through the stage */
+    bool staged;               /* results go through the staging buffer */
     size_t runs;               /* the first indices take RUN times as many, so that a tile can prefetch the next one */
 } chunk_work;
 enum { RUN = 4 };
@@ -268,20 +268,20 @@ static vg_status score_units(const vg_scorer *s, const vg_kernel_job *job, void 
     return status;
 }
 
-/* The same through the worker's stage, some units at a time (score_stage.h). Multiclass, and no planes. */
-static vg_status score_staged(const vg_scorer *s, const vg_kernel_job *job, unsigned worker, size_t u, size_t stop) {
+/* The same through the worker's staging buffer, some units at a time (result_staging.h). Multiclass, and no planes. */
+static vg_status result_stagingd(const vg_scorer *s, const vg_kernel_job *job, unsigned worker, size_t u, size_t stop) {
     vg_kernel_job own = *job;
-    vg_stage stage;
+    vg_staging staging;
     vg_scores to = places_from(&job->out, u, s, false);
     if (!s->tier->votes(job))
         to.votes = NULL;
-    vg_stage__begin(&stage, s->stage + worker * s->stage_bytes, &to, s->k);
-    for (; u < stop; u += VG_STAGE_UNITS) {
-        size_t count = stop - u < VG_STAGE_UNITS ? stop - u : VG_STAGE_UNITS;
+    vg_staging__begin(&staging, s->staging + worker * s->staging_bytes, &to, s->k);
+    for (; u < stop; u += VG_STAGING_UNITS) {
+        size_t count = stop - u < VG_STAGING_UNITS ? stop - u : VG_STAGING_UNITS;
         own.in.data = element_at(&job->in, u);
         own.in.n = job->in.n - u;
         own.first = job->first + u;
-        own.out = stage.places;
+        own.out = staging.places;
         own.out.mean = job->out.mean ? job->out.mean + u * s->c : NULL;
         own.out.std = job->out.std ? job->out.std + u * s->c : NULL;
         own.gated_means = job->gated_means ? job->gated_means + u * s->k * s->c : NULL;
@@ -291,9 +291,9 @@ static vg_status score_staged(const vg_scorer *s, const vg_kernel_job *job, unsi
         own.unit_total = job->unit_total + u;
         own.unit_abstains = job->unit_abstains + u;
         VG_TRY(score_units(s, &own, s->workspace + worker * s->workspace_bytes, 0, count));
-        vg_stage__advance(&stage, count);
+        vg_staging__advance(&staging, count);
     }
-    vg_stage__end(&stage);
+    vg_staging__end(&staging);
     return VG_OK;
 }
 
@@ -306,7 +306,7 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     if (u >= stop)
         return VG_OK;
     if (w->staged)
-        VG_TRY(score_staged(w->scorer, w->job, worker, u, stop));
+        VG_TRY(result_stagingd(w->scorer, w->job, worker, u, stop));
     else
         VG_TRY(score_units(w->scorer, w->job, workspace, u, stop - u));
     if (w->job->figures)
@@ -419,7 +419,7 @@ static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predict
     plan(&job, s, out, block);
     job.out = *out;
     VG_TRY(ready(s, &job, job.labels ? block->n * job.labels : block->n));
-    VG_TRY(ready_stage(s, &job, block->n));
+    VG_TRY(ready_staging(s, &job, block->n));
     s->has_tu = out->tu != NULL;
     s->has_gtu = out->gtu != NULL;
     for (size_t first = 0; first < block->n; first += s->chunk_samples) {

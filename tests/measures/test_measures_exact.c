@@ -66,7 +66,7 @@ static const setting settings[] = {
     {"label-logits", MAKE_LOGITS, 3, 29, 6, 9, VG_PRESET_PAPER, VG_TASK_MULTILABEL, VG_F32},
     {"n1", MAKE_DIRICHLET, 1, 1, 10, 10, VG_PRESET_PAPER, VG_TASK_MULTICLASS, VG_F32},
     {"n2000", MAKE_DIRICHLET, 0.3, 2003, 3, 4, VG_PRESET_PAPER, VG_TASK_MULTICLASS, VG_F32},
-    {"staged", MAKE_DIRICHLET, 1, 30011, 2, 2, VG_PRESET_PAPER, VG_TASK_MULTICLASS, VG_F32}, /* score_stage.h */
+    {"staged", MAKE_DIRICHLET, 1, 30011, 2, 2, VG_PRESET_PAPER, VG_TASK_MULTICLASS, VG_F32}, /* result_staging.h */
     {"staged-one", MAKE_DIRICHLET, 1, 30011, 1, 3, VG_PRESET_VGE, VG_TASK_MULTICLASS, VG_F32},
     /* samples whose classes several threads share (panel_run.h) */
     {"shared", MAKE_DIRICHLET, 0.3, 2, 4, 40011, VG_PRESET_PAPER, VG_TASK_MULTICLASS, VG_F32},

@@ -1,6 +1,6 @@
 /* device_host.c - the cases that the device scorer passes to vg_scorer on the host: options that the kernels do not
- * implement, samples in which a member's gated probabilities are all zero, and the message for a row that is not a
- * distribution. */
+ * implement, samples in which all gated probabilities of a member are too small for them, and the message for a row
+ * that is not a distribution. */
 #include <string.h>
 
 #include "measures/cuda/device_scorer.h"

@@ -1,4 +1,4 @@
-/* score_columns.h - stages of a group of lanes (score_lanes.h): mean, variance and gates of every class, then the
+/* score_columns.h - steps of a group of lanes (score_lanes.h): mean, variance and gates of every class, then the
  * rows' sums and the normalisers of every gate and member.
  *
  * The mean is a double, kept as the sum of two floats, so that p - mu is exact to the last bits of p. Gates are
@@ -142,7 +142,7 @@ SCORE_FN void rows_begin(lane_state *s, const int count) {
         s->rows[i] = 0.0f;
 }
 
-/* Stage: every class of the lane. `first`: with the sums and results of the first pass. */
+/* Step: every class of the lane. `first`: with the sums and results of the first pass. */
 SCORE_FN void lane_columns(const lane_view *v, lane_state *s, int lane, const int P, const int G, const int first) {
     const score_job *job = v->job;
     if (first) {
@@ -191,7 +191,7 @@ SCORE_FN void lane_columns(const lane_view *v, lane_state *s, int lane, const in
     }
 }
 
-/* Stage: the sums of rows m .. m + LANE_ROWS - 1 over the lane's classes, where P is 0. */
+/* Step: the sums of rows m .. m + LANE_ROWS - 1 over the lane's classes, where P is 0. */
 SCORE_FN void lane_rows(const lane_view *v, lane_state *s, int lane, int m, const int G) {
     const score_job *job = v->job;
     rows_begin(s, LANE_ROWS);
@@ -265,7 +265,7 @@ SCORE_FN void weights_begin(const lane_view *v, lane_state *s, int lane) {
     }
 }
 
-/* Stage: the weights of members m .. m + LANE_ROWS - 1 from `rows`, one member for each of the first lanes. */
+/* Step: the weights of members m .. m + LANE_ROWS - 1 from `rows`, one member for each of the first lanes. */
 SCORE_FN void lane_weights(const lane_view *v, lane_state *s, const float *rows, int lane, int m) {
     const score_job *job = v->job;
     int together = v->lanes < LANE_ROWS ? v->lanes : LANE_ROWS;

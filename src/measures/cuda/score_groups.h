@@ -1,6 +1,6 @@
 /* score_groups.h - a sample by one group of lanes, or by a group for each tile of its classes (score_lanes.h).
  *
- * One group: columns, rows and weights, terms, results. Tiles: the same stages in four kernels with sums over tiles in
+ * One group: columns, rows and weights, terms, results. Tiles: the same steps in four kernels with sums over tiles in
  * device memory between them.
  *
  *     tile_first    group (n, tile)  columns; sums of the rows; without weights the terms too
@@ -128,7 +128,7 @@ SCORE_FN set_figures group_figures(const score_job *job, const lane_state *s, in
     return x;
 }
 
-/* Stage: the results of the sample, a set for each lane; `units`: adds its figures for the summary to these. */
+/* Step: the results of the sample, a set for each lane; `units`: adds its figures for the summary to these. */
 SCORE_FN void lane_results(const lane_view *v, lane_state *s, int lane, double *units) {
     const score_job *job = v->job;
     SCORE_ROLLED
@@ -252,7 +252,7 @@ SCORE_FN void tile_first(lane_view *v, lane_state *s, int tile, const int P, con
         tile_terms(v, s, to, P, G);
 }
 
-/* Stage: a row's sums over the lane's tiles. */
+/* Step: a row's sums over the lane's tiles. */
 SCORE_FN void lane_add_row(const lane_view *v, lane_state *s, int lane, int m) {
     const score_job *job = v->job;
     SCORE_UNROLL
@@ -276,7 +276,7 @@ SCORE_FN void lane_add_row(const lane_view *v, lane_state *s, int lane, int m) {
     }
 }
 
-/* Stage: the weights of member m, by the first lane. */
+/* Step: the weights of member m, by the first lane. */
 SCORE_FN void lane_member(const lane_view *v, lane_state *s, int lane, int m) {
     const score_job *job = v->job;
     if (m == 0)
@@ -296,7 +296,7 @@ SCORE_FN void lane_member(const lane_view *v, lane_state *s, int lane, int m) {
     job->tile_psi[(v->n * job->m + m) * 4 + 3] = (double)s->large;
 }
 
-/* Stage: checks row m in full; the lane's part of the sum, and whether a value is bad. */
+/* Step: checks row m in full; the lane's part of the sum, and whether a value is bad. */
 SCORE_FN void lane_check_row(const lane_view *v, lane_state *s, int lane, int m) {
     s->totals[0] = 0.0;
     for (int c = lane; c < v->job->c; c += v->lanes) {
@@ -331,7 +331,7 @@ SCORE_FN void tile_member(lane_view *v, lane_state *s, int m) {
         report_row(job, v->n * job->m + m);
 }
 
-/* Stage: the extremes of the weights of the lane's members. */
+/* Step: the extremes of the weights of the lane's members. */
 SCORE_FN void lane_bounds(const lane_view *v, lane_state *s, int lane) {
     SCORE_UNROLL
     for (int k = 0; k < SCORE_GATES; k++) {
@@ -362,7 +362,7 @@ SCORE_FN void tile_second(lane_view *v, lane_state *s, int tile, const int P, co
     tile_terms(v, s, tile_of(job, v->n, tile), P, G);
 }
 
-/* Stage: what the lane's tiles and members add to the sample. */
+/* Step: what the lane's tiles and members add to the sample. */
 SCORE_FN void lane_add_tiles(const lane_view *v, lane_state *s, int lane) {
     const score_job *job = v->job;
     leading none = {-1.0, -1.0, 0.0, 0.0, 0x7fffffff, 0x7fffffff};

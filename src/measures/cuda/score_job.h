@@ -42,7 +42,7 @@ typedef enum score_where { SCORE_SHARED = 0, SCORE_LARGE = 1, SCORE_GLOBAL = 2 }
 typedef struct score_report {
     unsigned long long bad; /* ~(index of the first row (n M + m) that is not a distribution); 0: none */
     /* samples whose divergences are too large for float and are scored again in double; and among those the samples
-     * left to the host, because a member's gated probabilities are all zero, or nearly */
+     * left to the host, because a member's gated probabilities are all too small for the kernel */
     unsigned redo[2];
 } score_report;
 

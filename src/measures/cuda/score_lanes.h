@@ -6,9 +6,9 @@
  * sample has few classes its tile is the whole sample and 32 / lanes samples lie side by side in a warp; where it
  * has many, several warps have a tile each, and sums over tiles pass through device memory.
  *
- * A stage is a function of one lane. Between stages the group adds what its lanes have, by exchanges at distance 1,
+ * A step is a function of one lane. Between steps the group adds what its lanes have, by exchanges at distance 1,
  * 2, 4, ...: the order is fixed and every lane has the same bits. On the host the lanes of a group run one after
- * another through a stage, and their states lie in an array; on the device each has its own. */
+ * another through a step, and their states lie in an array; on the device each has its own. */
 #ifndef VG_MEASURES_SCORE_LANES_H
 #define VG_MEASURES_SCORE_LANES_H
 

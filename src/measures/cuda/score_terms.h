@@ -1,4 +1,4 @@
-/* score_terms.h - stage of a group of lanes (score_lanes.h): the terms of every class in the ungated set and in
+/* score_terms.h - step of a group of lanes (score_lanes.h): the terms of every class in the ungated set and in
  * every gated one. The algebra is that of docs/design/kernels.md; with up to SCORE_FEW members EPJS is a sum over
  * pairs, as in template/panel_terms.h:
  *
@@ -305,7 +305,7 @@ SCORE_FN lane_set terms_gated(const lane_view *v, lane_state *s, const lane_clas
     return set;
 }
 
-/* Stage: the terms of the lane's classes. */
+/* Step: the terms of the lane's classes. */
 SCORE_FN void lane_terms(const lane_view *v, lane_state *s, int lane, const int P, const int G) {
     const score_job *job = v->job;
     const lane_set_sums none = {0.0, 0.0f, 0.0f, 0.0f, 0.0f};

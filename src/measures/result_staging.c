@@ -1,15 +1,15 @@
-/* score_stage.c - the arrays of results, and the stage.
+/* result_staging.c - the arrays of results, and the staging buffer.
  *
  * Many samples with few inputs each are bound by the writing of results: 224 bytes per sample in 16 arrays for
  * everything at three k. A store to memory that is not cached reads the line first, and so many streams at once are
- * more than the caches handle well. So the results of some units are collected in a stage that fits the first-level
+ * more than the caches handle well. So the results of some units are collected in a buffer that fits the first-level
  * cache, and are then copied array by array, by stores that write whole lines without reading them. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "measures/score_stage.h"
+#include "measures/result_staging.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -32,7 +32,7 @@ static const array arrays[] = {SINGLE(tu),         SINGLE(au),         SINGLE(eu
                                SINGLE(energy),     GATED(gtu, true),   GATED(gau, true),   GATED(geu, true),
                                GATED(gepce, true), GATED(gepkl, true), GATED(gepjs, true), GATED(decision, false)};
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
-_Static_assert(sizeof arrays / sizeof *arrays == VG_STAGE_ARRAYS, "every array of one value per unit or per k");
+_Static_assert(sizeof arrays / sizeof *arrays == VG_STAGING_ARRAYS, "every array of one value per unit or per k");
 
 static char *get(const vg_scores *of, const array *a) {
     char *at;
@@ -41,9 +41,9 @@ static char *get(const vg_scores *of, const array *a) {
 }
 static void set(vg_scores *of, const array *a, char *at) { memcpy((char *)of + a->offset, &at, sizeof at); }
 
-/* After each array of the stage: for the bytes of an incomplete line, and so that the results of a unit do not all lie
+/* After each array of the buffer: for the bytes of an incomplete line, and so that the results of a unit do not all lie
  * in the same set of the cache. */
-enum { STAGE_GAP = 64 };
+enum { STAGING_GAP = 64 };
 
 static size_t width(const array *a, size_t k) { return a->size * (a->gated ? k : 1); }
 
@@ -65,21 +65,21 @@ size_t vg_measures__result_bytes(const vg_scores *out, size_t k) {
     return bytes;
 }
 
-bool vg_measures__stage_bytes(size_t *bytes, const vg_scores *out, size_t k) {
-    return vg_base__mul(bytes, vg_measures__result_bytes(out, k), VG_STAGE_UNITS) &&
-           vg_base__add(bytes, *bytes, ARRAYS * STAGE_GAP);
+bool vg_measures__staging_bytes(size_t *bytes, const vg_scores *out, size_t k) {
+    return vg_base__mul(bytes, vg_measures__result_bytes(out, k), VG_STAGING_UNITS) &&
+           vg_base__add(bytes, *bytes, ARRAYS * STAGING_GAP);
 }
 
-void vg_stage__begin(vg_stage *stage, char *memory, const vg_scores *out, size_t k) {
-    stage->places = *out;
-    stage->k = k;
+void vg_staging__begin(vg_staging *staging, char *memory, const vg_scores *out, size_t k) {
+    staging->places = *out;
+    staging->k = k;
     for (size_t i = 0; i < ARRAYS; i++) {
         char *to = get(out, &arrays[i]);
-        stage->at[i] = (struct vg_staged){to, memory, 0};
+        staging->at[i] = (struct vg_staged){to, memory, 0};
         if (!to)
             continue;
-        set(&stage->places, &arrays[i], memory);
-        memory += VG_STAGE_UNITS * width(&arrays[i], k) + STAGE_GAP;
+        set(&staging->places, &arrays[i], memory);
+        memory += VG_STAGING_UNITS * width(&arrays[i], k) + STAGING_GAP;
     }
 }
 
@@ -95,7 +95,7 @@ static void copy_lines(char *to, const char *from, size_t bytes) {
 }
 
 /* A line that is written in two parts would cost more than the rest of the copy, so the bytes of an incomplete line
- * move to the front of the array in the stage and wait for the next units. */
+ * move to the front of the array in the buffer and wait for the next units. */
 static void advance_array(struct vg_staged *s, size_t bytes) {
     size_t total = s->held + bytes, before = (size_t)(-(uintptr_t)s->to & 63), lines;
     before = before < total ? before : total; /* only at the first units */
@@ -107,20 +107,20 @@ static void advance_array(struct vg_staged *s, size_t bytes) {
     memmove(s->from, s->from + before + lines, s->held);
 }
 
-void vg_stage__advance(vg_stage *stage, size_t count) {
+void vg_staging__advance(vg_staging *staging, size_t count) {
     for (size_t i = 0; i < ARRAYS; i++) {
-        struct vg_staged *s = &stage->at[i];
+        struct vg_staged *s = &staging->at[i];
         if (!s->to)
             continue;
-        advance_array(s, count * width(&arrays[i], stage->k));
-        set(&stage->places, &arrays[i], s->from + s->held);
+        advance_array(s, count * width(&arrays[i], staging->k));
+        set(&staging->places, &arrays[i], s->from + s->held);
     }
 }
 
-void vg_stage__end(vg_stage *stage) {
+void vg_staging__end(vg_staging *staging) {
     for (size_t i = 0; i < ARRAYS; i++)
-        if (stage->at[i].held)
-            memcpy(stage->at[i].to, stage->at[i].from, stage->at[i].held);
+        if (staging->at[i].held)
+            memcpy(staging->at[i].to, staging->at[i].from, staging->at[i].held);
 #if defined(__x86_64__)
     _mm_sfence(); /* before another thread reads them */
 #endif
