@@ -20,7 +20,7 @@ static vg_status fit(vg_calibration **out, vg_kept_sites *kept, const vg_calibra
         status =
             vg_calibrate_blocks(out, vg_kept_sites__block, kept, kept->n, layout->m, layout->c, kept->labels, &options);
     vg_job__end(&own->job);
-    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
+    return vg_kept_sites__conclude(kept, status);
 }
 
 static vg_status save(const vg_calibration *result, const vg_calibrate_file_options *own) {

@@ -17,13 +17,10 @@ static vg_status fit(vg_k_fit **out, vg_score_input *in, const vg_fit_k_file_opt
     vg_status status = vg_kept_sites__open(&kept, in);
     if (status == VG_OK)
         status = vg_kept_sites__block(&kept, 0, kept.n, &view);
-    if (status != VG_OK) {
-        vg_kept_sites__close(&kept);
-        return status;
-    }
-    status = vg_fit_k(out, &view, kept.labels, &options);
+    if (status == VG_OK)
+        status = vg_kept_sites__conclude(&kept, vg_fit_k(out, &view, kept.labels, &options));
     vg_kept_sites__close(&kept);
-    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
+    return status;
 }
 
 static vg_status save(const vg_k_fit *fit, const vg_fit_k_file_options *own) {

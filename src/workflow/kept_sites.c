@@ -28,12 +28,7 @@ static vg_status read_maps(vg_kept_sites *k) {
     vg_predictions one;
     VG_TRY(vg_prediction_file_block(in->file, 0, 1, &one));
     k->width = one.dtype == VG_F32 ? sizeof(float) : sizeof(double);
-    VG_TRY(vg_score_input__some_left(in));
-    vg_job__warn(in->job,
-                 "%s: the %zu sites of an image are not independent: held-out figures and their intervals, which count "
-                 "sites, look better than those of other images; compare on these",
-                 in->path, vg_score_input__unit_rows(in));
-    return VG_OK;
+    return vg_score_input__some_left(in);
 }
 
 vg_status vg_kept_sites__open(vg_kept_sites *k, vg_score_input *in) {
@@ -42,6 +37,18 @@ vg_status vg_kept_sites__open(vg_kept_sites *k, vg_score_input *in) {
     if (in->maps.source)
         return read_maps(k);
     k->n = in->layout.n;
+    return VG_OK;
+}
+
+vg_status vg_kept_sites__conclude(const vg_kept_sites *k, vg_status status) {
+    const char *counted = k->site && status == VG_ERR_DATA ? " (counted among the sites that --ignore keeps)" : "";
+    if (status != VG_OK)
+        return vg_base__fail(status, "%s: %s%s", k->in->path, vg_error_message(), counted);
+    if (k->own_labels)
+        vg_job__warn(k->in->job,
+                     "%s: the %zu sites of an image are not independent: held-out figures and their intervals, which "
+                     "count sites, look better than those of other images; compare on these",
+                     k->in->path, vg_score_input__unit_rows(k->in));
     return VG_OK;
 }
 

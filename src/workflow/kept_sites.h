@@ -20,6 +20,9 @@ typedef struct vg_kept_sites {
 vg_status vg_kept_sites__open(vg_kept_sites *out, vg_score_input *in);
 /* A block of samples first .. first + rows - 1 among those kept; valid until the next call. A vg_logits_block_fn. */
 vg_status vg_kept_sites__block(void *kept, size_t first, size_t rows, vg_predictions *view);
+/* After a fit, whose status it returns: a warning about figures of sites, or the message of a failure with the file's
+ * name and with what its numbers of samples count. */
+vg_status vg_kept_sites__conclude(const vg_kept_sites *kept, vg_status status);
 void vg_kept_sites__close(vg_kept_sites *kept);
 
 #endif

@@ -183,6 +183,9 @@ fails_with 1 "every site is left out by --ignore 255"
 run ood one.npy one.npy --axes MNCHW --renormalise --ignore 255
 fails_with 1 "--ignore does not go with ood and compare"
 # --ignore in calibrate and fit-k: the fit of the sites that stay, as samples.
+# nan.npy: the same with the second half of the elements not a number
+python3 -c 'b = open("one.npy", "rb").read(); n = (len(b) - 128) // 8 * 4
+open("nan.npy", "wb").write(b[:-n] + b"\xff" * n)'
 for fit in "calibrate --method vector --shared" "fit-k"; do
     run $fit flat.npz --json
     exits 0
@@ -194,6 +197,8 @@ for fit in "calibrate --method vector --shared" "fit-k"; do
     cmp -s wanted.json found.json && pass || fail "$fit of images: $(diff wanted.json found.json | head -5)"
     run $fit one.npy --axes MNCHW --labels none.npy --ignore 255
     fails_with 1 "every site is left out by --ignore 255"
+    run $fit nan.npy --axes MNCHW --labels maps.npy --ignore 255
+    fails_with 1 "(counted among the sites that --ignore keeps)"
     run $fit flat.npz --ignore 255
     fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
     run $fit one.npy --axes MNCHW --labels maps.npy
