@@ -26,7 +26,7 @@ static void add_choice(char *out, size_t room, const vg_finding *f) {
     const char *why = clear                                   ? "clearly better than the next"
                       : noise                                 ? "the lead of another is within noise"
                       : strcmp(f->verdict, "few-errors") == 0 ? "too few errors to tell"
-                                                              : "no other leads";
+                                                              : "not tested against others";
     if (!f->choice[0])
         return;
     if (used)

@@ -90,7 +90,8 @@ export function sets(): HTMLElement | null {
           : "on samples of the same population it holds the truth with probability 1 \u2212 alpha or more. ") +
         "A set of one class is an answer, a longer one a short list for a person. ") +
       `Calibrated on ${count(first.calibrated)} ${first.unit === "image" ? "images" : "samples"} ` +
-      `(${meta.sets_from ?? ""}), counted on ${count(first.n)}; intervals of 95 %. vargate sets writes them.`,
+      `(${meta.sets_from ?? ""}), counted on ${count(first.n)} ${first.unit === "image" ? "sites" : "samples"}; ` +
+      "intervals of 95 %. vargate sets writes them.",
     ...documents.map(table),
   );
 }
