@@ -52,6 +52,13 @@ static bool recipe_here(char out[PATH_ROOM], const char *name) {
     return written > 0 && written < PATH_ROOM && is_file(out);
 }
 
+static void join_names(char *out, size_t room, const char *const *names, size_t count) {
+    size_t length = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < count && length < room; i++)
+        length += (size_t)snprintf(out + length, room - length, "%s%s", i ? ", " : "", names[i]);
+}
+
 static vg_status read_shipped(vg_recipe *recipe, const char *name) {
     shipped_recipe shipped[MOST_RECIPES];
     const char *names[MOST_RECIPES];
@@ -65,7 +72,10 @@ static vg_status read_shipped(vg_recipe *recipe, const char *name) {
     if (near)
         return vg_base__fail(VG_ERR_IO, "%s: no such file, and no recipe of that name ships; did you mean '%s'?", name,
                              near);
-    return vg_base__fail(VG_ERR_IO, "%s: no such file, and no recipe of that name ships", name);
+    char list[768];
+    join_names(list, sizeof list, names, count);
+    return vg_base__fail(VG_ERR_IO, "%s: no such file, and no recipe of that name ships; those that do: %s", name,
+                         list);
 }
 
 vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count) {

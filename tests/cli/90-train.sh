@@ -11,6 +11,12 @@ for recipe in recipes/*.yaml; do
     run train "$recipe" --show
     exits 0
 done
+for set in mnist svhn cifar10 cifar100; do # one network, predicted without and with dropout
+    sed '1d; s/mcd-lle/lle/' "recipes/$set-mcd-lle.yaml" >"$folder/with-dropout"
+    if sed 1d "recipes/$set-lle.yaml" | cmp -s - "$folder/with-dropout"; then pass; else
+        fail "$set-mcd-lle is not the network of $set-lle"
+    fi
+done
 
 # shellcheck disable=SC2086
 run train quickstart $small --out "$runs/a"

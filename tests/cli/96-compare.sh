@@ -28,7 +28,7 @@ prints "accuracy"
 sed 's/^name: .*/name: second/' recipes/quickstart.yaml >"$compare/second.yaml"
 # shellcheck disable=SC2086
 run run quickstart no-such-recipe $few --out "$compare/none"
-fails_with 1 "no recipe of that name ships"
+fails_with 1 "no recipe of that name ships; those that do: cifar10-lle"
 if [ -e "$compare/none" ]; then fail "a run began before all recipes were read"; else pass; fi
 # shellcheck disable=SC2086
 run run quickstart "$compare/second.yaml" $few --out "$compare/runs"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # docs/cli.md has every option that `vargate help COMMAND` lists, and no other. An option is documented where a table
 # row begins with it, in the command's own section or in one of the shared sections. docs/training.md likewise has every
-# key of a recipe, in the tables of its section Recipes.
+# key of a recipe, in the tables of its section Recipes, and every recipe that ships.
 set -u
 [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
 page=docs/cli.md
@@ -58,4 +58,10 @@ done
 for key in $(comm -13 "$folder/keys" "$folder/documented"); do
     echo "docs/training.md: recipes have no key $key" && failed=1
 done
+
+awk '/^## / { on = ($0 == "## Recipes that ship") } on && /^\| `/ { split($0, cell, " \\| "); print cell[1] }' \
+    docs/training.md | grep -o '`[^`]*`' | tr -d '`' | sort >"$folder/documented"
+for recipe in recipes/*.yaml; do basename "$recipe" .yaml; done | sort | diff - "$folder/documented" || {
+    echo "docs/training.md: its recipes that ship are not the files of recipes/" && failed=1
+}
 exit $failed
