@@ -116,8 +116,8 @@ run sets warm.jsonl --thresholds warm.json
 fails_with 1 "probabilities, expected logits: the thresholds are for logits at a temperature"
 
 # Multilabel: at most the share alpha of a sample's labels is missed.
-awk 'BEGIN { srand(4); for (i = 0; i < 400; i++) { a = rand(); b = rand();
-    printf "{\"p\": [[%.6f, %.6f]], \"label\": [%d, %d]}\n", a, b, rand() < a, rand() < b } }' >multi.jsonl
+awk -v seed=4 "$uniform"'BEGIN { for (i = 0; i < 400; i++) { a = uniform(); b = uniform();
+    printf "{\"p\": [[%.6f, %.6f]], \"label\": [%d, %d]}\n", a, b, uniform() < a, uniform() < b } }' >multi.jsonl
 run sets multi.jsonl --calibration multi.jsonl --multilabel --alpha 0.2 --json
 exits 0
 is_json
