@@ -18,32 +18,37 @@ static const option_entry own_entries[] = {
     OPTION_CONFIDENCE(PLACE(how.confidence)),
 };
 
-/* Rows whose differences to the first are tested: value, interval and p. */
-static void print_differences(const vg_compare_result *result) {
+/* Every figure that was resampled, with its interval; where it is tested, its difference to the first row's. */
+static void print_intervals(const vg_compare_result *result) {
     const vg_figure_table *figures = result->table;
+    bool tested = false;
     text_table table;
-    bool any = false;
-    for (size_t at = figures->columns; at < result->count * figures->columns; at++)
-        any = any || !isnan(result->p_values[at]);
-    if (!any) {
-        printf("No row has the same samples as the first: differences are not tested.\n");
-        return;
+    table_begin(&table, "interval of|value|interval|to the first|interval|p");
+    for (size_t at = 0; at < result->count * figures->columns; at++) {
+        size_t r = at / figures->columns, c = at % figures->columns;
+        char name[TABLE_CELL];
+        if (isnan(figures->values[at].low))
+            continue;
+        snprintf(name, sizeof name, "%.44s: %.14s", result->rows[r].name, figures->figures[c].title);
+        size_t row = table_row(&table, name);
+        table_number(&table, row, 1, figures->values[at].value, 4);
+        interval_cell(&table, row, 2, &figures->values[at]);
+        if (isnan(result->p_values[at]))
+            continue;
+        tested = true;
+        table_number(&table, row, 3, result->differences[at].value, 3);
+        interval_cell(&table, row, 4, &result->differences[at]);
+        table_number(&table, row, 5, result->p_values[at], 2);
     }
-    table_begin(&table, "against the first|difference|interval|p");
-    for (size_t r = 1; r < result->count; r++) {
-        for (size_t c = 0; c < figures->columns; c++) {
-            size_t at = r * figures->columns + c;
-            char name[TABLE_CELL];
-            if (isnan(result->p_values[at]))
-                continue;
-            snprintf(name, sizeof name, "%.14s: %.14s", result->rows[r].name, figures->figures[c].title);
-            size_t row = table_row(&table, name);
-            table_number(&table, row, 1, result->differences[at].value, 3);
-            interval_cell(&table, row, 2, &result->differences[at]);
-            table_number(&table, row, 3, result->p_values[at], 2);
-        }
-    }
-    table_print(&table);
+    printf("\n");
+    if (table.rows > 1)
+        table_print(&table);
+    else
+        free(table.cells);
+    if (!tested && result->count > 1)
+        printf("No difference is tested: %s.\n", result->rows[0].predictions
+                                                     ? "no other row has predictions of the same samples as the first"
+                                                     : "the first row has stored figures, no predictions");
 }
 
 /* Rows in the order given; '*' at the best of a column where rows differ in it. */
@@ -77,10 +82,8 @@ static int output(const vg_compare_result *result, const compare_values *own) {
     if (own->json)
         return json_print_result(vg_compare_result_json(&text, result), &text);
     comparison_print_figures(result);
-    if (result->count > 1 && result->resamples > 0) {
-        printf("\n");
-        print_differences(result);
-    }
+    if (result->resamples > 0)
+        print_intervals(result);
     return CLI_OK;
 }
 

@@ -13,7 +13,6 @@
 #include "base/json_text.h"
 #include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
-#include "workflow/report_files.h"
 #include "workflow/row_names.h"
 
 enum { PATH_ROOM = 4400 };
@@ -24,6 +23,7 @@ static void release_row(vg_compare_row *row) {
     for (size_t i = 0; row->ood_names && i < row->shown.ood_count; i++)
         free(row->ood_names[i]);
     vg_report_names__free(row->class_names, row->classes);
+    vg_report_epochs__free(&row->epochs);
     void *parts[] = {row->name, row->path, row->labels, row->errors, row->replicates, row->ood_names, row->ood_auroc};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
@@ -42,17 +42,7 @@ static char *copy_text(const char *text) {
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* A new row, named after the last part of the input's path and `variant`, which distinguishes the rows of one input. */
 static vg_status new_row(vg_compare_row **out, vg_compare_rows *rows, const char *path, const char *variant) {
-    char name[300];
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    size_t first = length;
-    while (first > 0 && path[first - 1] != '/')
-        first--;
-    snprintf(name, sizeof name, "%.*s%s%s", (int)(length - first < 200 ? length - first : 200), path + first,
-             *variant ? " " : "", variant);
     if (rows->count == rows->room) {
         size_t room = rows->room ? 2 * rows->room : 8;
         vg_compare_row *items = realloc(rows->items, room * sizeof *items);
@@ -62,12 +52,10 @@ static vg_status new_row(vg_compare_row **out, vg_compare_rows *rows, const char
         rows->room = room;
     }
     vg_compare_row *row = *out = &rows->items[rows->count++];
-    *row = (vg_compare_row){.name = copy_text(name), .path = copy_text(path)};
+    *row = (vg_compare_row){.path = copy_text(path), .variant = variant};
     for (size_t f = 0; f < VG_COMPARE_FIGURES; f++)
         row->figures[f] = (vg_estimate){NAN, NAN, NAN};
-    if (!row->name || !row->path)
-        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
-    return VG_OK;
+    return row->path ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
 }
 
 /* --- predictions -------------------------------------------------------------------------------------------------- */
@@ -313,6 +301,12 @@ static vg_status add_variant(vg_compare_rows *rows, const char *folder, const js
     return take_ood(&rows->items[rows->count - 1], json_object_get(results, calibrated ? "ood_calibrated" : "ood"));
 }
 
+/* The epochs of a run, where its folder has them, belong to its first row. */
+static vg_status take_epochs(vg_compare_row *row, const char *folder) {
+    char path[PATH_ROOM];
+    return is_file(folder, "metrics.jsonl", path) ? vg_report_epochs__read(&row->epochs, path) : VG_OK;
+}
+
 static vg_status add_results(vg_compare_rows *rows, const char *folder, const json_t *results,
                              const vg_input_options *input, const vg_compare_options *own) {
     char path[PATH_ROOM];
@@ -320,6 +314,7 @@ static vg_status add_results(vg_compare_rows *rows, const char *folder, const js
     if (!json_object_get(results, "test"))
         return vg_base__fail(VG_ERR_DATA, "%s: results.json has no test set's figures", folder);
     VG_TRY(add_variant(rows, folder, results, false, input, own));
+    VG_TRY(take_epochs(&rows->items[rows->count - 1], folder));
     VG_TRY(add_variant(rows, folder, results, true, input, own));
     if (!is_file(folder, "mcd-lle.json", path))
         return VG_OK;
@@ -362,4 +357,59 @@ vg_status vg_compare_rows__add(vg_compare_rows *rows, const char *path, const vg
     if (dot && strcmp(dot, ".json") == 0)
         return add_document(rows, path, input, options);
     return add_predictions(rows, path, path, "", input, options);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+enum { NAME_ROOM = 300, MOST_PARTS = 16 };
+
+/* The last `parts` parts of the row's path, and its variant. */
+static void name_of(char out[NAME_ROOM], const vg_compare_row *row, size_t parts) {
+    size_t length = strlen(row->path), first;
+    while (length > 1 && row->path[length - 1] == '/')
+        length--;
+    for (first = length; first > 0 && (row->path[first - 1] != '/' || --parts > 0);)
+        first--;
+    size_t most = NAME_ROOM - 64, kept = length - first < most ? length - first : most;
+    snprintf(out, NAME_ROOM, "%.*s%s%s", (int)kept, row->path + length - kept, *row->variant ? " " : "", row->variant);
+}
+
+static bool same_name(const vg_compare_row *a, const vg_compare_row *b, size_t parts) {
+    char names[2][NAME_ROOM];
+    name_of(names[0], a, parts);
+    name_of(names[1], b, parts);
+    return strcmp(names[0], names[1]) == 0;
+}
+
+/* How many parts of the path tell a row from those of other paths. */
+static size_t parts_needed(const vg_compare_rows *rows, const vg_compare_row *row) {
+    size_t parts = 1;
+    for (size_t i = 0; i < rows->count; i++)
+        while (parts < MOST_PARTS && strcmp(rows->items[i].path, row->path) != 0 &&
+               same_name(&rows->items[i], row, parts))
+            parts++;
+    return parts;
+}
+
+/* Of an input that was given before, the name says how often. */
+static size_t times_before(const vg_compare_rows *rows, const vg_compare_row *row) {
+    size_t times = 0;
+    for (const vg_compare_row *r = rows->items; r < row; r++)
+        times += strcmp(r->path, row->path) == 0 && strcmp(r->variant, row->variant) == 0;
+    return times;
+}
+
+vg_status vg_compare_rows__name(vg_compare_rows *rows) {
+    for (size_t i = 0; i < rows->count; i++) {
+        vg_compare_row *row = &rows->items[i];
+        char name[NAME_ROOM];
+        size_t times = times_before(rows, row);
+        name_of(name, row, parts_needed(rows, row));
+        if (times)
+            snprintf(name + strlen(name), sizeof name - strlen(name), " (%zu)", times + 1);
+        row->name = copy_text(name);
+        if (!row->name)
+            return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    }
+    return VG_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "evaluate/paired.h"
 #include "vargate/compare.h"
+#include "workflow/report_files.h"
 
 /* The columns of the table. */
 typedef enum vg_compare_figure {
@@ -26,6 +27,7 @@ enum { VG_COMPARE_CURVE = 100 }; /* points of a risk-coverage curve */
 typedef struct vg_compare_row {
     vg_compared shown; /* the public part; its texts and arrays are those below */
     char *name, *path;
+    const char *variant; /* distinguishes the rows of one input: "", "calibrated", "mcd-lle" */
     char measure[VG_NAME_SIZE];
     double curve[VG_COMPARE_CURVE]; /* of the measure; shown.curve_points is 0 without one */
     bool multilabel;
@@ -41,6 +43,7 @@ typedef struct vg_compare_row {
     /* OOD sets of a run. */
     char **ood_names;
     double *ood_auroc;
+    vg_report_epochs epochs; /* of a run's first row; empty without metrics.jsonl */
 } vg_compare_row;
 
 typedef struct vg_compare_rows {
@@ -52,6 +55,8 @@ typedef struct vg_compare_rows {
  * vg_compare_rows__free, also after a failure. */
 vg_status vg_compare_rows__add(vg_compare_rows *rows, const char *path, const vg_input_options *input,
                                const vg_compare_options *options);
+/* Names every row after the end of its path, as short as tells it from the others, and its variant. */
+vg_status vg_compare_rows__name(vg_compare_rows *rows);
 void vg_compare_rows__free(vg_compare_rows *rows);
 
 #endif

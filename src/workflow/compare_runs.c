@@ -6,6 +6,7 @@
 #include "base/c_locale.h"
 #include "workflow/compare_rows.h"
 #include "workflow/figure_table.h"
+#include "workflow/job.h"
 #include "workflow/json_build.h"
 #include "workflow/workflow_options.h"
 
@@ -109,7 +110,20 @@ static vg_status test_rows(compare_owner *owner) {
 
 /* --- the result --------------------------------------------------------------------------------------------------- */
 
-static vg_status check_row(const vg_compare_row *row, const vg_compare_row *first) {
+/* The first class of a that b lacks; NULL where it has all, or names are not known. */
+static const char *class_lacking(const vg_compare_row *b, const vg_compare_row *a) {
+    for (size_t i = 0; a->class_names && b->class_names && i < a->classes; i++) {
+        size_t j = 0;
+        while (j < b->classes && strcmp(b->class_names[j], a->class_names[i]) != 0)
+            j++;
+        if (j == b->classes)
+            return a->class_names[i];
+    }
+    return NULL;
+}
+
+static vg_status check_row(const vg_compare_row *row, const vg_compare_row *first, const vg_job *job) {
+    const char *lacking = class_lacking(row, first);
     if (row->multilabel != first->multilabel)
         return vg_base__fail(VG_ERR_DATA, "%s: %s, the first input is %s", row->path,
                              row->multilabel ? "multilabel" : "multiclass",
@@ -117,6 +131,9 @@ static vg_status check_row(const vg_compare_row *row, const vg_compare_row *firs
     if (row->shown.c != first->shown.c)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the first input has %zu", row->path, row->shown.c,
                              first->shown.c);
+    if (lacking && !*row->variant)
+        vg_job__warn(job, "%s: other classes than the first input's, no '%s' among them: only shown beside it",
+                     row->path, lacking);
     return VG_OK;
 }
 
@@ -164,8 +181,9 @@ static vg_status fill(compare_owner *owner, const char *const *paths, size_t cou
         size_t from = owner->rows.count;
         VG_TRY(vg_compare_rows__add(&owner->rows, paths[i], input, own));
         for (size_t r = from; r < owner->rows.count; r++)
-            VG_TRY(check_row(&owner->rows.items[r], &owner->rows.items[0]));
+            VG_TRY(check_row(&owner->rows.items[r], &owner->rows.items[0], &own->job));
     }
+    VG_TRY(vg_compare_rows__name(&owner->rows));
     VG_TRY(test_rows(owner));
     VG_TRY(fill_table(owner));
     return show_rows(owner);
@@ -234,7 +252,22 @@ static json_t *differences_json(const vg_compare_result *result, size_t row) {
     return out;
 }
 
+/* The course of a training: diversity and validation accuracy after every epoch. */
+static json_t *epochs_json(const vg_report_epochs *epochs) {
+    json_t *out = json_object(), *numbers = json_array(), *diversity = json_array(), *accuracy = json_array();
+    for (size_t i = 0; i < epochs->count; i++) {
+        vg_json__append(numbers, vg_json__number(epochs->items[i].epoch));
+        vg_json__append(diversity, vg_json__number(epochs->items[i].diversity));
+        vg_json__append(accuracy, vg_json__number(epochs->items[i].val_accuracy));
+    }
+    vg_json__put(out, "epoch", numbers);
+    vg_json__put(out, "diversity", diversity);
+    vg_json__put(out, "val_accuracy", accuracy);
+    return out;
+}
+
 static json_t *row_json(const vg_compare_result *result, size_t i) {
+    const vg_report_epochs *epochs = &((const compare_owner *)(const void *)result)->rows.items[i].epochs;
     const vg_compared *row = &result->rows[i];
     const vg_figure_table *table = result->table;
     json_t *out = json_object(), *intervals = json_object(), *ood = json_object();
@@ -258,6 +291,8 @@ static json_t *row_json(const vg_compare_result *result, size_t i) {
     vg_json__put(out, "ood", ood);
     if (row->curve)
         vg_json__put(out, "curve", vg_json__numbers(row->curve, row->curve_points));
+    if (epochs->count)
+        vg_json__put(out, "epochs", epochs_json(epochs));
     return out;
 }
 

@@ -1,5 +1,6 @@
 /* compare_text.c - a comparison as a file: JSON, CSV, Markdown, or a page. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,38 @@ static vg_status put_plain(vg_text *file, const char *text) {
     return VG_OK;
 }
 
+/* "low .. high", or "-" where it is not known. */
+static vg_status put_interval(vg_text *file, const vg_estimate *e) {
+    char text[80];
+    snprintf(text, sizeof text, "%.4g .. %.4g", e->low, e->high);
+    return put(file, isnan(e->low) ? "-" : text);
+}
+
+/* A line for every figure that was resampled: its interval, and its difference to the first row's. */
+static vg_status write_intervals(vg_text *file, const vg_compare_result *result) {
+    const vg_figure_table *table = result->table;
+    bool any = false;
+    for (size_t at = 0; at < table->rows * table->columns; at++) {
+        const vg_estimate *e = &table->values[at];
+        if (isnan(e->low))
+            continue;
+        VG_TRY(put(file, any ? ""
+                             : "\n| run | figure | value | interval | to the first | interval | p |\n"
+                               "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"));
+        any = true;
+        VG_TRY(put(file, "| "));
+        VG_TRY(put_plain(file, result->rows[at / table->columns].name));
+        VG_TRY(put(file, " | "));
+        VG_TRY(put(file, table->figures[at % table->columns].title));
+        VG_TRY(put_number(file, " | %.4g | ", e->value, " | - | "));
+        VG_TRY(put_interval(file, e));
+        VG_TRY(put_number(file, " | %+.3g | ", result->differences[at].value, " | - | "));
+        VG_TRY(put_interval(file, &result->differences[at]));
+        VG_TRY(put_number(file, " | %.2g |\n", result->p_values[at], " | - |\n"));
+    }
+    return VG_OK;
+}
+
 static vg_status write_markdown(vg_text *file, const vg_compare_result *result) {
     const vg_figure_table *table = result->table;
     VG_TRY(put(file, "| run |"));
@@ -114,7 +147,8 @@ static vg_status write_markdown(vg_text *file, const vg_compare_result *result) 
             VG_TRY(put(file, p < 0.05 ? " \\* |" : " |"));
         }
     }
-    return put(file, "\n\n\\* differs from the first row (paired test, p < 0.05, one test per figure). Bold: best.\n");
+    VG_TRY(put(file, "\n\n\\* differs from the first row (paired test, p < 0.05, one test per figure). Bold: best.\n"));
+    return write_intervals(file, result);
 }
 
 /* --- JSON and the page -------------------------------------------------------------------------------------------- */

@@ -48,6 +48,8 @@ run compare "$a" "$b" --json --bootstrap 50
 exits 0
 is_json
 prints '"name": "quickstart calibrated"'
+prints '"epochs"'
+valid compare "$folder/out"
 for kind in md csv json html; do
     run compare "$a" "$b" --bootstrap 20 -o "$compare/table.$kind"
     exits 0
@@ -59,7 +61,11 @@ near "$(csv "$compare/table.csv" aurc_p 2)" 1
 if head -1 "$compare/table.csv" | grep -q '^name,path,n,m,c,measure,accuracy,accuracy_low'; then pass; else
     fail "the heading of the table"
 fi
-if [ "$(grep -c '^| quickstart\|^| second' "$compare/table.md")" -eq 4 ]; then pass; else fail "rows of table.md"; fi
+rows=$(grep -c '^| \(quickstart\|second\)[a-z ]* | \**[0-9]' "$compare/table.md")
+if [ "$rows" -eq 4 ]; then pass; else fail "rows of table.md"; fi
+if grep -q '^| second | NLL | .* \.\. .* | +0 | 0 \.\. 0 | 1 |$' "$compare/table.md"; then pass; else
+    fail "table.md has no intervals and tests"
+fi
 if grep -q '"command": "compare"' "$compare/table.html"; then pass; else fail "the page has no data"; fi
 echo "mine" >"$compare/mine.md"
 run compare "$a" -o "$compare/mine.md"
@@ -80,6 +86,18 @@ run compare "$a" "$compare/stored" --bootstrap 20 -o "$compare/stored.csv"
 exits 0
 near "$(csv "$compare/stored.csv" accuracy 2)" "$(csv "$compare/stored.csv" accuracy 0)"
 near "$(csv "$compare/stored.csv" ood_auroc 2)" "$(csv "$compare/stored.csv" ood_auroc 0)"
+run compare "$compare/stored" "$a" --bootstrap 20
+exits 0
+prints "No difference is tested: the first row has stored figures, no predictions."
+prints "quickstart: accuracy "
+
+# Rows are told apart: by as much of their paths as that takes, and inputs that are given twice by a number.
+run compare "$a/test.npz" "$b/test.npz" "$a/test.npz" $example --bootstrap 20
+exits 0
+for name in quickstart/test.npz second/test.npz "quickstart/test.npz (2)" example-predictions.npz; do
+    prints "  $name "
+done
+prints "second/test.npz: error AUROC "
 
 # What is refused, in one line each.
 mkdir "$compare/unfinished"
@@ -130,5 +148,6 @@ END
     prints "turned.npz: accuracy"
     run compare "$compare/named.npz" "$compare/others.npz" --bootstrap 20
     exits 0
-    prints "No row has the same samples as the first"
+    says "others.npz: other classes than the first input's, no 'cow' among them"
+    prints "No difference is tested: no other row has predictions of the same samples as the first."
 fi
