@@ -157,14 +157,16 @@ static int find_recipes(vg_recipe *recipes, const char *const *names, size_t cou
 }
 
 /* Runs them in sequence, each in a folder of its name. */
-static int run_several(const vg_recipe *recipes, size_t count, const run_values *own) {
+static int run_several(const vg_recipe *recipes, size_t count, run_values own) {
     int code = CLI_OK;
     for (size_t i = 0; i < count && code == CLI_OK; i++) {
         char folder[PATH_ROOM];
-        snprintf(folder, sizeof folder, "%s/%s", own->how.folder ? own->how.folder : "runs", recipes[i].name);
+        snprintf(folder, sizeof folder, "%s/%s", own.how.folder ? own.how.folder : "runs", recipes[i].name);
         printf("%s%s: run %zu of %zu\n", i ? "\n" : "", console_text(recipes[i].name), i + 1, count);
         fflush(stdout);
-        code = run_one(&recipes[i], own, folder);
+        own.how.later = &recipes[i + 1];
+        own.how.later_count = i == 0 ? count - 1 : 0;
+        code = run_one(&recipes[i], &own, folder);
     }
     return code;
 }
@@ -175,8 +177,8 @@ int run_recipes(const char *const *names, size_t count, const run_values *own) {
         return console_fail("out of memory");
     int code = find_recipes(recipes, names, count, own);
     if (code == CLI_OK)
-        code =
-            count == 1 && !own->how.mcd_lle ? run_one(recipes, own, own->how.folder) : run_several(recipes, count, own);
+        code = count == 1 && !own->how.mcd_lle ? run_one(recipes, own, own->how.folder)
+                                               : run_several(recipes, count, *own);
     free(recipes);
     return code;
 }

@@ -420,9 +420,11 @@ typedef struct vg_run_recipe_options {
     unsigned jobs;   /* as in vg_train_recipe_options */
     int tensorboard; /* likewise */
     int mcd_lle;     /* of a last-layer ensemble with dropout, evaluate the members with dropout too: mcd-lle.json */
+    const vg_recipe *later; /* recipes that are run afterwards: their data sets must be here too; NULL: none */
+    size_t later_count;
 } vg_run_recipe_options;
 #define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0 }
+    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0, NULL, 0 }
 
 /* Everything belongs to the result. */
 typedef struct vg_run_result {

@@ -377,6 +377,8 @@ class RunRecipeOptions(Structure):
         ("jobs", c_uint),
         ("tensorboard", c_int),
         ("mcd_lle", c_int),
+        ("later", c_void_p),
+        ("later_count", c_size_t),
     ]
 
 
@@ -412,7 +414,7 @@ SIZES: dict[type[Structure], int] = {
     PredictRunsOptions: 144,
     PredictRunsResult: 48,
     PredictionOptions: 96,
-    RunRecipeOptions: 96,
+    RunRecipeOptions: 112,
     RunResult: 1200,
     ScoreFileOptions: 56,
     ScoreSet: 112,

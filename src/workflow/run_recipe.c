@@ -221,15 +221,28 @@ static void name_files(vg_run *run) {
         ood_file(run->ood[i], run, i);
 }
 
-/* The test part, opened without decoding its images. */
-static vg_status check_test_part(const vg_run *run) {
-    vg_dataset_options options = vg_training_data__options(&run->recipe, run->options.data);
+/* The training part of a known set: one that is here is not read, another is opened for its message. */
+static vg_status check_train_part(const vg_recipe *recipe, const char *data) {
+    const vg_data_entry *entry = vg_data_find(recipe->dataset, NULL);
+    vg_dataset_options options = vg_training_data__options(recipe, data);
     vg_dataset *set;
-    if (access(run->test, F_OK) == 0)
+    int here[2] = {1, 1};
+    if (entry)
+        VG_TRY(vg_data_here(here, entry, data));
+    if (here[0])
         return VG_OK;
+    VG_TRY(vg_dataset_open(&set, recipe->dataset, VG_PART_TRAIN, &options));
+    vg_dataset_free(set);
+    return VG_OK;
+}
+
+/* The test part, opened without decoding its images. */
+static vg_status check_test_part(const vg_recipe *recipe, const char *data) {
+    vg_dataset_options options = vg_training_data__options(recipe, data);
+    vg_dataset *set;
     options.in_memory = options.skip_corrupt = 0;
-    vg_status status = vg_dataset_open(&set, run->recipe.dataset, VG_PART_TEST, &options);
-    if (status == VG_ERR_ARGUMENT && run->recipe.test == 0)
+    vg_status status = vg_dataset_open(&set, recipe->dataset, VG_PART_TEST, &options);
+    if (status == VG_ERR_ARGUMENT && recipe->test == 0)
         return vg_base__fail(status, "%s; 'test: 0.2' in the recipe makes a fifth of the images the test set",
                              vg_error_message());
     if (status == VG_OK)
@@ -237,17 +250,28 @@ static vg_status check_test_part(const vg_run *run) {
     return status;
 }
 
-/* Checks before training that the images needed after it exist, because missing ones would waste the training.
- * Predictions that exist already need none. */
+static vg_status check_ood_set(const vg_recipe *recipe, size_t i, const char *data) {
+    vg_dataset_options options = vg_training_data__options(recipe, data);
+    vg_dataset *set;
+    VG_TRY(vg_prediction__open_set(&set, recipe->ood[i], &options));
+    vg_dataset_free(set);
+    return VG_OK;
+}
+
+/* Checks before training that the images needed after it exist, and those of later recipes, because missing ones would
+ * waste the training. Predictions that exist already need none. */
 static vg_status check_sets(const vg_run *run) {
-    VG_TRY(check_test_part(run));
-    for (size_t i = 0; i < run->recipe.ood_count; i++) {
-        vg_dataset_options options = vg_training_data__options(&run->recipe, run->options.data);
-        vg_dataset *set;
-        if (access(run->ood[i], F_OK) == 0)
-            continue;
-        VG_TRY(vg_prediction__open_set(&set, run->recipe.ood[i], &options));
-        vg_dataset_free(set);
+    const char *data = run->options.data;
+    if (access(run->test, F_OK) != 0)
+        VG_TRY(check_test_part(&run->recipe, data));
+    for (size_t i = 0; i < run->recipe.ood_count; i++)
+        if (access(run->ood[i], F_OK) != 0)
+            VG_TRY(check_ood_set(&run->recipe, i, data));
+    for (const vg_recipe *r = run->options.later; r && r < run->options.later + run->options.later_count; r++) {
+        VG_TRY(check_train_part(r, data));
+        VG_TRY(check_test_part(r, data));
+        for (size_t i = 0; i < r->ood_count; i++)
+            VG_TRY(check_ood_set(r, i, data));
     }
     return VG_OK;
 }

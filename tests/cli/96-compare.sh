@@ -41,6 +41,14 @@ done
 run run quickstart quickstart $few --out "$compare/runs"
 fails_with 2 "are both named 'quickstart'"
 
+# A data set that a later recipe lacks is noticed before the first is trained.
+sed 's/^name: .*/name: third/; s/^dataset: .*/dataset: svhn/' recipes/quickstart.yaml >"$compare/third.yaml"
+# shellcheck disable=SC2086
+run run quickstart "$compare/third.yaml" $few --data "$compare" --out "$compare/none"
+exits 1
+says "svhn: "
+if [ -e "$compare/none" ]; then fail "a run began though data of another is missing"; else pass; fi
+
 # The same training twice: four rows, all paired, nothing different.
 a=$compare/runs/quickstart
 b=$compare/runs/second
