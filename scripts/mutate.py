@@ -155,6 +155,7 @@ class Bench:
             if not path.is_relative_to(self.build):  # generated
                 self.commands[path.relative_to(ROOT).as_posix()] = compile_words(entry)
         self.program = sorted(str(p) for p in self.build.glob("CMakeFiles/vargate-cli.dir/cli/*.o"))
+        (self.out / "bits").mkdir(exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
             list(pool.map(self.compile_test, [n for n in names if "cuda" not in n]))
@@ -206,7 +207,9 @@ class Bench:
         """Links the test, or the program for a test of the command line, with the changed objects in front."""
         own = self.program if test.startswith("cli/") else [self.objects[test]]
         if test.endswith(("_faults", "_pinned")):
-            own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls(), "-ldl"]
+            own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls("wrapped"), "-ldl"]
+        if test.endswith("_pinned"):
+            own = [*own, *wrapped_calls("noted")]
         words = ["cc", *self.linker, *way.linked, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread"]
         if not test.startswith("cli/"):
             folder = str(self.cmocka) if self.cmocka else None
@@ -222,7 +225,8 @@ class Bench:
             command = [target]
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
-            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
+            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder),
+                         "VARGATE_BITS": str(self.out / "bits" / target.name)}  # fmt: skip
             with open(said, "wb") as output:
                 variables = {**os.environ, **variables, **way.variables}
                 status = self.run(command, limit, output, way.memory, env=variables)
@@ -247,7 +251,7 @@ class Bench:
         """The tests, those first that found changes of this file, then those of its module, quick ones before slow."""
         module, usual = name.split("/")[1], way.tests
         return sorted(
-            (t for t in usual if concerns(t, module)),
+            (t for t in usual if concerns(t, name)),
             key=lambda t: (-self.kills.get((name, t), 0) / (1 + usual[t]), module not in t, usual[t]),
         )
 
@@ -353,18 +357,21 @@ class Worker:
         return None
 
 
-def concerns(test, module):
-    """Whether a change of the module can show in the test: measures do not use evaluate, and few tests of evaluate look
-    at measures."""
-    if module == "evaluate":
+def concerns(test, name):
+    """Whether a change of the file can show in the test: measures do not use evaluate, few tests of evaluate look at
+    measures, and the kernels for a device, which one test runs without a device, have only a plan in common with the
+    rest."""
+    if name.startswith("src/evaluate/"):
         return not test.startswith(("test_measures", "test_device"))
+    if test == "test_device_phases":
+        return name == "src/measures/device_plan.c"
     return not test.startswith("test_evaluate") or test in (
         "test_evaluate_columns", "test_evaluate_faults", "test_evaluate_pinned", "test_evaluate_rows")  # fmt: skip
 
 
-def wrapped_calls():
-    """The linker's options for tests whose calls fail, as tests/CMakeLists.txt has them."""
-    words = re.search(r"set[(]wrapped ([^)]*)[)]", (ROOT / "tests" / "CMakeLists.txt").read_text())
+def wrapped_calls(name):
+    """The linker's options for tests whose calls fail or are noted, as tests/CMakeLists.txt has them."""
+    words = re.search(rf"set[(]{name} ([^)]*)[)]", (ROOT / "tests" / "CMakeLists.txt").read_text())
     return [f"-Wl,--wrap={word}" for word in words.group(1).split()]
 
 

@@ -1,6 +1,7 @@
 /* test_evaluate_pinned.c - every figure of evaluations, rankings, selections, OOD detection and prediction sets, for
  * random options and shapes, against stored checksums: pinned.h. */
 #include "pinned.h"
+#include "pinned_sizes.h"
 #include "pinned_values.h"
 
 enum { ROWS = 700, MOST = 24, MEASURES = 3, PLACES = ROWS * MOST };
@@ -578,14 +579,14 @@ static void many_sets(checksum *c, draws *d) {
 #define KIND(name)                                                                                                     \
     { #name, name, pinned_##name, sizeof pinned_##name / sizeof *pinned_##name }
 static const pinned_kind kinds[] = {KIND(evaluation),      KIND(ranking),   KIND(selection), KIND(detection),
-                                    KIND(prediction_sets), KIND(many_rows), KIND(many_sets)};
+                                    KIND(prediction_sets), KIND(many_rows), KIND(many_sets), KIND(sizes)};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void compare_kind(void **state) { compare_cases(*state); }
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; argc > 1 && strcmp(argv[1], "--write") == 0 && i < KINDS; i++)
-        write_cases(&kinds[i]);
+    for (size_t i = 0; argc > 1 && i < KINDS; i++)
+        (strcmp(argv[1], "--work") == 0 ? write_work : write_cases)(&kinds[i]);
     if (argc > 1)
         return 0;
     struct CMUnitTest tests[KINDS];
