@@ -252,6 +252,7 @@ FAULTY(0, dnnl_memory_desc_init_by_strides,
        (dnnl_memory_desc_t * m, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, const dnnl_dims_t strides),
        (m, rank, dims, type, strides))
 FAULTY(1, dnnl_primitive_attr_create, (dnnl_primitive_attr_t * a), (a))
+FAULTY(0, dnnl_primitive_attr_set_scratchpad_mode, (dnnl_primitive_attr_t a, dnnl_scratchpad_mode_t m), (a, m))
 FAULTY(1, dnnl_post_ops_create, (dnnl_post_ops_t * p), (p))
 FAULTY(0, dnnl_post_ops_append_sum, (dnnl_post_ops_t p, float scale), (p, scale))
 FAULTY(0, dnnl_primitive_attr_set_post_ops, (dnnl_primitive_attr_t a, const_dnnl_post_ops_t p), (a, p))

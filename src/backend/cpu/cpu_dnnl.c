@@ -28,12 +28,18 @@ static vg_status failed(dnnl_status_t status, const char *call) {
                          "oneDNN: %.*s failed with status %d", (int)length, call, (int)status);
 }
 
+/* A primitive and its scratch memory, which is in vg_engine.work. */
+typedef struct kernel {
+    dnnl_primitive_t primitive;
+    dnnl_memory_t work; /* NULL: it needs none */
+} kernel;
+
 /* One operand of a primitive: the caller's memory, the primitive's memory, and the reorders between them where they
  * differ. */
 typedef struct slot {
     int argument;
     dnnl_memory_t user, own; /* the same object when no reorder is needed */
-    dnnl_primitive_t to_own, to_user;
+    kernel to_own, to_user;
     void *scratch;
     const void *held; /* the source and version of what scratch holds */
     uint64_t held_version;
@@ -41,7 +47,7 @@ typedef struct slot {
 
 typedef struct entry {
     vg_dnnl_key key;
-    dnnl_primitive_t primitive;
+    kernel kernel;
     dnnl_memory_t bias;
     slot slots[VG_DNNL_OPERANDS];
     struct entry *next;
@@ -50,8 +56,10 @@ typedef struct entry {
 enum { BUCKETS = 256 };
 
 struct vg_engine {
-    dnnl_engine_t engine;
+    vg_dnnl_device device;
     dnnl_stream_t stream;
+    void *work; /* scratch memory, as large as the kernel with the most needs it */
+    size_t work_size;
     entry *buckets[BUCKETS];
     /* The entry that is being made: released when oneDNN throws. */
     entry *unfinished;
@@ -92,9 +100,9 @@ static vg_status guarded(guarded_call call) {
 
 static vg_status open_engine(vg_engine *dnnl, guarded_call *call) {
     (void)call;
-    VG_TRY(vg_dnnl__has_room(0));
-    DNNL_TRY(dnnl_engine_create(&dnnl->engine, dnnl_cpu, 0));
-    DNNL_TRY(dnnl_stream_create(&dnnl->stream, dnnl->engine, dnnl_stream_default_flags));
+    VG_TRY(vg_dnnl__has_room());
+    DNNL_TRY(vg_dnnl__device_open(&dnnl->device));
+    DNNL_TRY(dnnl_stream_create(&dnnl->stream, dnnl->device.engine, dnnl_stream_default_flags));
     return VG_OK;
 }
 
@@ -110,15 +118,20 @@ vg_status vg_engine__new(vg_engine **out) {
     return status;
 }
 
+static void kernel_free(kernel *k) {
+    if (k->work)
+        dnnl_memory_destroy(k->work);
+    if (k->primitive)
+        dnnl_primitive_destroy(k->primitive);
+}
+
 static void slot_free(slot *s) {
     if (s->own && s->own != s->user)
         dnnl_memory_destroy(s->own);
     if (s->user)
         dnnl_memory_destroy(s->user);
-    if (s->to_own)
-        dnnl_primitive_destroy(s->to_own);
-    if (s->to_user)
-        dnnl_primitive_destroy(s->to_user);
+    kernel_free(&s->to_own);
+    kernel_free(&s->to_user);
     vg_base__release(s->scratch);
 }
 
@@ -127,8 +140,7 @@ static void entry_free(entry *e) {
         slot_free(&e->slots[i]);
     if (e->bias)
         dnnl_memory_destroy(e->bias);
-    if (e->primitive)
-        dnnl_primitive_destroy(e->primitive);
+    kernel_free(&e->kernel);
     vg_base__release(e);
 }
 
@@ -143,20 +155,51 @@ void vg_engine__free(vg_engine *dnnl) {
         }
     if (dnnl->stream)
         dnnl_stream_destroy(dnnl->stream);
-    if (dnnl->engine)
-        dnnl_engine_destroy(dnnl->engine);
+    vg_dnnl__device_close(&dnnl->device);
+    vg_base__release(dnnl->work);
     vg_base__release(dnnl);
 }
 
 /* --- entries */
 
-static vg_status reorder_new(vg_engine *dnnl, dnnl_primitive_t *out, md_ref from, md_ref to) {
-    dnnl_primitive_desc_t pd;
-    DNNL_TRY(dnnl_reorder_primitive_desc_create(&pd, from, dnnl->engine, to, dnnl->engine, NULL));
-    dnnl_status_t status = dnnl_primitive_create(out, pd);
-    dnnl_primitive_desc_destroy(pd);
-    DNNL_TRY(status);
+static vg_status grow_work(vg_engine *dnnl, size_t size) {
+    void *larger;
+    if (size <= dnnl->work_size)
+        return VG_OK;
+    VG_TRY(vg_base__alloc(&larger, size, 1, "oneDNN's scratch memory"));
+    vg_base__release(dnnl->work);
+    dnnl->work = larger;
+    dnnl->work_size = size;
     return VG_OK;
+}
+
+static vg_status kernel_new(vg_engine *dnnl, kernel *k, dnnl_primitive_desc_t pd) {
+    md_ref work = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    size_t size = work ? dnnl_memory_desc_get_size(work) : 0;
+    VG_TRY(grow_work(dnnl, size));
+    DNNL_TRY(dnnl_primitive_create(&k->primitive, pd));
+    if (size)
+        DNNL_TRY(dnnl_memory_create(&k->work, work, dnnl->device.engine, DNNL_MEMORY_NONE));
+    return VG_OK;
+}
+
+/* `arguments` has room for one more. */
+static vg_status kernel_run(vg_engine *dnnl, const kernel *k, dnnl_exec_arg_t *arguments, int count) {
+    if (k->work) {
+        DNNL_TRY(dnnl_memory_set_data_handle(k->work, dnnl->work));
+        arguments[count++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, k->work};
+    }
+    DNNL_TRY(dnnl_primitive_execute(k->primitive, dnnl->stream, count, arguments));
+    return VG_OK;
+}
+
+static vg_status reorder_new(vg_engine *dnnl, kernel *out, md_ref from, md_ref to) {
+    dnnl_engine_t engine = dnnl->device.engine;
+    dnnl_primitive_desc_t pd;
+    DNNL_TRY(dnnl_reorder_primitive_desc_create(&pd, from, engine, to, engine, dnnl->device.plain));
+    vg_status status = kernel_new(dnnl, out, pd);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
 }
 
 static vg_status slot_new(vg_engine *dnnl, slot *s, int argument, const vg_engine_view *view, md_ref own, bool in,
@@ -165,7 +208,7 @@ static vg_status slot_new(vg_engine *dnnl, slot *s, int argument, const vg_engin
     s->argument = argument;
     DNNL_TRY(vg_dnnl__md_of_view(&user, view));
     vg_status status = VG_OK;
-    dnnl_status_t made = dnnl_memory_create(&s->user, MD_REF(user), dnnl->engine, DNNL_MEMORY_NONE);
+    dnnl_status_t made = dnnl_memory_create(&s->user, MD_REF(user), dnnl->device.engine, DNNL_MEMORY_NONE);
     if (made != dnnl_success) {
         MD_FREE(user);
         return failed(made, "dnnl_memory_create(");
@@ -174,7 +217,7 @@ static vg_status slot_new(vg_engine *dnnl, slot *s, int argument, const vg_engin
         s->own = s->user;
     } else {
         status = vg_base__alloc(&s->scratch, dnnl_memory_desc_get_size(own) + 64, 1, "reordered operand");
-        made = status == VG_OK ? dnnl_memory_create(&s->own, own, dnnl->engine, s->scratch) : dnnl_success;
+        made = status == VG_OK ? dnnl_memory_create(&s->own, own, dnnl->device.engine, s->scratch) : dnnl_success;
         if (made != dnnl_success)
             status = failed(made, "dnnl_memory_create(");
         if (status == VG_OK && in)
@@ -204,15 +247,15 @@ static vg_status entry_fill(vg_engine *dnnl, entry *e, dnnl_primitive_desc_t pd)
                                      {DNNL_ARG_WEIGHTS, dnnl_query_weights_md},
                                      {DNNL_ARG_DST, dnnl_query_dst_md}}};
     int role = e->key.kind == VG_DNNL_MATMUL ? 3 : e->key.kind;
-    DNNL_TRY(dnnl_primitive_create(&e->primitive, pd));
+    VG_TRY(kernel_new(dnnl, &e->kernel, pd));
     for (int i = 0; i < VG_DNNL_OPERANDS; i++) {
         md_ref own = dnnl_primitive_desc_query_md(pd, roles[role][i].query, 0);
         VG_TRY(slot_new(dnnl, &e->slots[i], roles[role][i].argument, &e->key.views[i], own,
                         i != VG_DNNL_OUT || e->key.accumulate, i == VG_DNNL_OUT));
     }
     if (e->key.bias)
-        DNNL_TRY(dnnl_memory_create(&e->bias, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 1), dnnl->engine,
-                                    DNNL_MEMORY_NONE));
+        DNNL_TRY(dnnl_memory_create(&e->bias, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 1),
+                                    dnnl->device.engine, DNNL_MEMORY_NONE));
     return VG_OK;
 }
 
@@ -225,12 +268,12 @@ static vg_status pd_for_conv(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const v
     const vg_engine_view *x = &key->views[p[0]], *w = &key->views[p[1]], *y = &key->views[p[2]];
     dnnl_primitive_desc_t other = NULL;
     *pd = NULL;
-    dnnl_status_t status = vg_dnnl__conv_choose(dnnl->engine, pd, key, x, w, y, true);
+    dnnl_status_t status = vg_dnnl__conv_choose(&dnnl->device, pd, key, x, w, y, true);
     if (status == dnnl_success && !vg_dnnl__is_slow(*pd))
         return VG_OK;
     if (status == dnnl_out_of_memory) /* no reason for other layouts, which would give other bits */
         return failed(status, "dnnl_convolution(");
-    dnnl_status_t free_layouts = vg_dnnl__conv_choose(dnnl->engine, &other, key, x, w, y, false);
+    dnnl_status_t free_layouts = vg_dnnl__conv_choose(&dnnl->device, &other, key, x, w, y, false);
     if (free_layouts == dnnl_out_of_memory) /* nor for the slow implementation */
         return failed(free_layouts, "dnnl_convolution(");
     if (free_layouts == dnnl_success) {
@@ -261,7 +304,7 @@ static vg_status pd_for_matmul(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const
     DNNL_TRY(vg_dnnl__md_of_view(&mds[VG_DNNL_IN2], &views[VG_DNNL_IN2]));
     DNNL_TRY(vg_dnnl__md_of_view(&mds[VG_DNNL_OUT], &views[VG_DNNL_OUT]));
     DNNL_TRY(vg_dnnl__md_by_tag(&bias, 2, bias_dims, VG_ENGINE_F32, dnnl_ab));
-    dnnl_status_t status = vg_dnnl__matmul_choose(dnnl->engine, pd, MD_REF(mds[VG_DNNL_IN1]), MD_REF(mds[VG_DNNL_IN2]),
+    dnnl_status_t status = vg_dnnl__matmul_choose(&dnnl->device, pd, MD_REF(mds[VG_DNNL_IN1]), MD_REF(mds[VG_DNNL_IN2]),
                                                   key->bias ? MD_REF(bias) : NULL, MD_REF(mds[VG_DNNL_OUT]));
     for (int i = 0; i < VG_DNNL_OPERANDS; i++)
         MD_FREE(mds[i]);
@@ -270,21 +313,13 @@ static vg_status pd_for_matmul(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const
     return VG_OK;
 }
 
-/* Bytes that the primitive allocates for itself. */
-static size_t scratch_size(dnnl_primitive_desc_t pd) {
-    int64_t bytes = 0;
-    dnnl_primitive_desc_query(pd, dnnl_query_memory_consumption_s64, 0, &bytes);
-    return bytes > 0 ? (size_t)bytes : 0;
-}
-
 /* Makes dnnl->unfinished. */
 static vg_status entry_new(vg_engine *dnnl, const vg_dnnl_key *key) {
     VG_TRY(vg_base__zalloc(&dnnl->unfinished, 1, sizeof *dnnl->unfinished, "oneDNN primitive"));
     dnnl->unfinished->key = *key;
-    VG_TRY(vg_dnnl__has_room(0));
+    VG_TRY(vg_dnnl__has_room());
     VG_TRY(key->kind == VG_DNNL_MATMUL ? pd_for_matmul(dnnl, &dnnl->description, key)
                                        : pd_for_conv(dnnl, &dnnl->description, key));
-    VG_TRY(vg_dnnl__has_room(scratch_size(dnnl->description)));
     return entry_fill(dnnl, dnnl->unfinished, dnnl->description);
 }
 
@@ -306,16 +341,15 @@ static vg_status find_entry(vg_engine *dnnl, entry **out, const vg_dnnl_key *key
     return VG_OK;
 }
 
-static vg_status move(vg_engine *dnnl, dnnl_primitive_t reorder, dnnl_memory_t from, dnnl_memory_t to) {
-    dnnl_exec_arg_t arguments[2] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    DNNL_TRY(dnnl_primitive_execute(reorder, dnnl->stream, 2, arguments));
-    return VG_OK;
+static vg_status move(vg_engine *dnnl, const kernel *reorder, dnnl_memory_t from, dnnl_memory_t to) {
+    dnnl_exec_arg_t arguments[3] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    return kernel_run(dnnl, reorder, arguments, 2);
 }
 
 /* The product of call->key over the caller's memory. */
 static vg_status run(vg_engine *dnnl, guarded_call *call) {
     const vg_engine_operand **operands = call->operands;
-    dnnl_exec_arg_t arguments[VG_DNNL_OPERANDS + 1];
+    dnnl_exec_arg_t arguments[VG_DNNL_OPERANDS + 2]; /* the bias and scratch memory */
     int count = 0;
     entry *e;
     VG_TRY(find_entry(dnnl, &e, call->key));
@@ -323,8 +357,8 @@ static vg_status run(vg_engine *dnnl, guarded_call *call) {
         slot *s = &e->slots[i];
         DNNL_TRY(dnnl_memory_set_data_handle(s->user, operands[i]->data));
         bool held = operands[i]->version && s->held == operands[i]->data && s->held_version == operands[i]->version;
-        if (s->to_own && !held) {
-            VG_TRY(move(dnnl, s->to_own, s->user, s->own));
+        if (s->to_own.primitive && !held) {
+            VG_TRY(move(dnnl, &s->to_own, s->user, s->own));
             s->held = operands[i]->data;
             s->held_version = operands[i]->version;
         }
@@ -335,9 +369,10 @@ static vg_status run(vg_engine *dnnl, guarded_call *call) {
         DNNL_TRY(dnnl_memory_set_data_handle(e->bias, values));
         arguments[count++] = (dnnl_exec_arg_t){DNNL_ARG_BIAS, e->bias};
     }
-    DNNL_TRY(dnnl_primitive_execute(e->primitive, dnnl->stream, count, arguments));
-    if (e->slots[VG_DNNL_OUT].to_user)
-        VG_TRY(move(dnnl, e->slots[VG_DNNL_OUT].to_user, e->slots[VG_DNNL_OUT].own, e->slots[VG_DNNL_OUT].user));
+    VG_TRY(kernel_run(dnnl, &e->kernel, arguments, count));
+    const slot *out = &e->slots[VG_DNNL_OUT];
+    if (out->to_user.primitive)
+        VG_TRY(move(dnnl, &out->to_user, out->own, out->user));
     DNNL_TRY(dnnl_stream_wait(dnnl->stream));
     return VG_OK;
 }
@@ -383,8 +418,8 @@ static vg_status find_preferred(vg_engine *dnnl, guarded_call *call) {
     vg_engine_view x = {call->key->type, VG_ENGINE_PLAIN, {32, 64, 16, 16}, {0, 0}},
                    w = {call->key->type, VG_ENGINE_PLAIN, {64, 64, 3, 3}, {0, 0}};
     vg_engine_layout *layout = call->layout;
-    VG_TRY(vg_dnnl__has_room(0));
-    DNNL_TRY(vg_dnnl__conv_choose(dnnl->engine, &dnnl->description, call->key, &x, &w, &x, false));
+    VG_TRY(vg_dnnl__has_room());
+    DNNL_TRY(vg_dnnl__conv_choose(&dnnl->device, &dnnl->description, call->key, &x, &w, &x, false));
     md_ref chosen = dnnl_primitive_desc_query_md(dnnl->description, dnnl_query_src_md, 0);
     *layout = VG_ENGINE_PLAIN;
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && *layout == VG_ENGINE_PLAIN; i++) {

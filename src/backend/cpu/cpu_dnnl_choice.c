@@ -43,14 +43,11 @@ dnnl_status_t vg_dnnl__md_of_view(dnnl_memory_desc_t *md, const vg_engine_view *
 #endif
 }
 
-static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, bool accumulate) {
+/* --- the device */
+
+static dnnl_status_t add_to_output(dnnl_primitive_attr_t attributes) {
     dnnl_post_ops_t ops = NULL;
-    *attr = NULL;
-    if (!accumulate)
-        return dnnl_success;
-    dnnl_status_t status = dnnl_primitive_attr_create(attr);
-    if (status == dnnl_success)
-        status = dnnl_post_ops_create(&ops);
+    dnnl_status_t status = dnnl_post_ops_create(&ops);
     if (status == dnnl_success)
 #if DNNL_VERSION_MAJOR >= 3
         status = dnnl_post_ops_append_sum(ops, 1.0f, 0, dnnl_data_type_undef);
@@ -58,10 +55,33 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, bool accumulate) {
         status = dnnl_post_ops_append_sum(ops, 1.0f);
 #endif
     if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_post_ops(*attr, ops);
+        status = dnnl_primitive_attr_set_post_ops(attributes, ops);
     if (ops)
         dnnl_post_ops_destroy(ops);
     return status;
+}
+
+static dnnl_status_t attributes_new(dnnl_primitive_attr_t *out) {
+    dnnl_status_t status = dnnl_primitive_attr_create(out);
+    return status == dnnl_success ? dnnl_primitive_attr_set_scratchpad_mode(*out, dnnl_scratchpad_mode_user) : status;
+}
+
+dnnl_status_t vg_dnnl__device_open(vg_dnnl_device *device) {
+    dnnl_status_t status = dnnl_engine_create(&device->engine, dnnl_cpu, 0);
+    if (status == dnnl_success)
+        status = attributes_new(&device->plain);
+    if (status == dnnl_success)
+        status = attributes_new(&device->adding);
+    return status == dnnl_success ? add_to_output(device->adding) : status;
+}
+
+void vg_dnnl__device_close(vg_dnnl_device *device) {
+    if (device->adding)
+        dnnl_primitive_attr_destroy(device->adding);
+    if (device->plain)
+        dnnl_primitive_attr_destroy(device->plain);
+    if (device->engine)
+        dnnl_engine_destroy(device->engine);
 }
 
 /* --- primitive descriptions */
@@ -105,14 +125,14 @@ static dnnl_status_t conv_pd_once(dnnl_engine_t engine, dnnl_primitive_desc_t *p
 #endif
 }
 
-static dnnl_status_t matmul_pd_once(dnnl_engine_t engine, dnnl_primitive_desc_t *pd, md_ref a, md_ref b, md_ref bias,
-                                    md_ref c) {
+static dnnl_status_t matmul_pd_once(const vg_dnnl_device *device, dnnl_primitive_desc_t *pd, md_ref a, md_ref b,
+                                    md_ref bias, md_ref c) {
 #if DNNL_VERSION_MAJOR >= 3
-    return dnnl_matmul_primitive_desc_create(pd, engine, a, b, bias, c, NULL);
+    return dnnl_matmul_primitive_desc_create(pd, device->engine, a, b, bias, c, device->plain);
 #else
     dnnl_matmul_desc_t desc;
     dnnl_status_t status = dnnl_matmul_desc_init(&desc, a, b, bias, c);
-    return status == dnnl_success ? dnnl_primitive_desc_create(pd, &desc, NULL, engine, NULL) : status;
+    return status == dnnl_success ? dnnl_primitive_desc_create(pd, &desc, device->plain, device->engine, NULL) : status;
 #endif
 }
 
@@ -151,21 +171,20 @@ static dnnl_status_t conv_pd(dnnl_engine_t engine, dnnl_primitive_desc_t *pd, co
     return compare_choices(status, pd, again);
 }
 
-dnnl_status_t vg_dnnl__matmul_choose(dnnl_engine_t engine, dnnl_primitive_desc_t *pd, md_ref a, md_ref b, md_ref bias,
-                                     md_ref c) {
+dnnl_status_t vg_dnnl__matmul_choose(const vg_dnnl_device *device, dnnl_primitive_desc_t *pd, md_ref a, md_ref b,
+                                     md_ref bias, md_ref c) {
     dnnl_primitive_desc_t again = NULL;
     *pd = NULL;
-    dnnl_status_t status = matmul_pd_once(engine, pd, a, b, bias, c);
+    dnnl_status_t status = matmul_pd_once(device, pd, a, b, bias, c);
     if (status == dnnl_success)
-        status = matmul_pd_once(engine, &again, a, b, bias, c);
+        status = matmul_pd_once(device, &again, a, b, bias, c);
     return compare_choices(status, pd, again);
 }
 
-dnnl_status_t vg_dnnl__conv_choose(dnnl_engine_t engine, dnnl_primitive_desc_t *pd, const vg_dnnl_key *key,
+dnnl_status_t vg_dnnl__conv_choose(const vg_dnnl_device *device, dnnl_primitive_desc_t *pd, const vg_dnnl_key *key,
                                    const vg_engine_view *x, const vg_engine_view *w, const vg_engine_view *y,
                                    bool fixed) {
     dnnl_memory_desc_t mx, mw, my, mf;
-    dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t hint = NULL;
     vg_engine_type weight_type = key->kind == VG_ENGINE_BACKWARD_WEIGHTS ? VG_ENGINE_F32 : key->type;
     dnnl_status_t status =
@@ -181,19 +200,16 @@ dnnl_status_t vg_dnnl__conv_choose(dnnl_engine_t engine, dnnl_primitive_desc_t *
     status = vg_dnnl__md_by_tag(&mf, 4, w->dims, key->type, dnnl_format_tag_any);
     if (status != dnnl_success)
         goto free_w;
-    status = attributes(&attr, key->accumulate);
-    if (status == dnnl_success && key->kind != VG_ENGINE_FORWARD)
-        status = conv_pd(engine, &hint,
+    if (key->kind != VG_ENGINE_FORWARD)
+        status = conv_pd(device->engine, &hint,
                          &(conv_memory){VG_ENGINE_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad},
                          NULL, NULL);
     if (status == dnnl_success)
-        status =
-            conv_pd(engine, pd, &(conv_memory){key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad},
-                    attr, hint);
+        status = conv_pd(device->engine, pd,
+                         &(conv_memory){key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad},
+                         key->accumulate ? device->adding : device->plain, hint);
     if (hint)
         dnnl_primitive_desc_destroy(hint);
-    if (attr)
-        dnnl_primitive_attr_destroy(attr);
     MD_FREE(mf);
 free_w:
     MD_FREE(mw);

@@ -16,13 +16,10 @@ vg_status vg_dnnl__guarded(void (*work)(void *argument), void *argument) {
     return VG_OK;
 }
 
-vg_status vg_dnnl__has_room(size_t bytes) {
+vg_status vg_dnnl__has_room(void) {
     enum { ROOM = 8 << 20 }; /* descriptions and generated code take less than 1 MiB per primitive */
     void *probe;
-    size_t total;
-    if (!vg_base__add(&total, bytes, ROOM))
-        return vg_base__fail(VG_ERR_MEMORY, "oneDNN primitive: %zu bytes do not fit in memory", bytes);
-    VG_TRY(vg_base__alloc(&probe, total, 1, "oneDNN primitive"));
+    VG_TRY(vg_base__alloc(&probe, ROOM, 1, "oneDNN primitive"));
     vg_base__release(probe);
     return VG_OK;
 }

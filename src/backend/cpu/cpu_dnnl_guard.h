@@ -20,9 +20,9 @@ typedef enum vg_dnnl_thrown { VG_DNNL_NOTHING = 0, VG_DNNL_NO_MEMORY, VG_DNNL_OT
 /* The same in C++: returns the kind of exception. */
 vg_dnnl_thrown vg_dnnl__catch(void (*work)(void *argument), void *argument);
 
-/* VG_ERR_MEMORY when oneDNN could not allocate `bytes` and the memory for making a primitive. The memory is released
- * at once. Another thread may take it, so success afterwards is likely, not certain. */
-vg_status vg_dnnl__has_room(size_t bytes);
+/* VG_ERR_MEMORY when oneDNN could not allocate the memory for making a primitive. The memory is released at once.
+ * Another thread may take it, so success afterwards is likely, not certain. */
+vg_status vg_dnnl__has_room(void);
 
 #ifdef __cplusplus
 }
