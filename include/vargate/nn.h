@@ -269,7 +269,8 @@ typedef struct vg_predictor_info {
 #define VG_PREDICTOR_INFO_INIT                                                                                         \
     { sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL, NULL }
 
-/* A network opened for prediction. One caller at a time; different predictors may run at once. */
+/* A network opened for prediction. One caller at a time, from any thread: a second call while the first is inside fails
+ * with VG_ERR_ARGUMENT. Different predictors may run at once. */
 typedef struct vg_predictor vg_predictor;
 /* Opens a checkpoint. *out is the caller's; options may be NULL. VG_ERR_IO and VG_ERR_FORMAT for files that are no
  * checkpoints, VG_ERR_ARGUMENT for members that the network does not have, VG_ERR_UNSUPPORTED when the device is not

@@ -236,8 +236,12 @@ typedef struct vg_step {
 } vg_step;
 
 typedef struct vg_backend_ops {
-    /* --- life */
+    /* --- life. close also leaves. */
     void (*close)(vg_backend *);
+    /* What computing changes for the calling thread (threads of its loops and their cores, its current device): `enter`
+     * sets it, `leave` restores what the thread had. NULL: nothing changes. See vg_backend__enter. */
+    vg_status (*enter)(vg_backend *);
+    void (*leave)(vg_backend *);
     vg_status (*sync)(vg_backend *);
     vg_status (*step_set)(vg_backend *, const vg_step *step);
 
@@ -379,6 +383,7 @@ struct vg_backend {
     unsigned read_every; /* number of steps between two loss_read calls that does not slow the device down */
     unsigned rows;       /* batch size in prediction that keeps the device busy; 0: no preference */
     vg_step step;
+    bool entered; /* by the thread that computes with it now */
     void *context;
 };
 
@@ -402,6 +407,11 @@ typedef struct vg_backend_options {
  * VG_ERR_UNSUPPORTED, saying which there are. */
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
 void vg_backend__close(vg_backend *backend); /* NULL is accepted */
+/* Opening enters and closing leaves. Whoever keeps a backend open from one public call to the next leaves it at the end
+ * of each and enters it at the start, so that the caller's own loops and kernels run as it set them. Operations are
+ * called between the two, by the thread that entered. Entering twice is entering once, and so is leaving. */
+vg_status vg_backend__enter(vg_backend *backend);
+void vg_backend__leave(vg_backend *backend);
 
 /* Functions that open a backend, one per backend folder. */
 vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options);

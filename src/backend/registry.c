@@ -72,6 +72,21 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
 }
 
 void vg_backend__close(vg_backend *backend) {
-    if (backend)
-        backend->ops->close(backend);
+    if (!backend)
+        return;
+    (void)vg_backend__enter(backend); /* a device that is lost is closed too */
+    backend->ops->close(backend);
+}
+
+vg_status vg_backend__enter(vg_backend *backend) {
+    if (!backend->entered && backend->ops->enter)
+        VG_TRY(backend->ops->enter(backend));
+    backend->entered = true;
+    return VG_OK;
+}
+
+void vg_backend__leave(vg_backend *backend) {
+    if (backend->entered && backend->ops->leave)
+        backend->ops->leave(backend);
+    backend->entered = false;
 }

@@ -97,16 +97,20 @@ vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg
                              VG_ENSEMBLE_MCD_LLE);
     VG_TRY(vg_base__zalloc(&p, 1, sizeof *p, "predictor"));
     vg_status status = open_all(p, checkpoint, &o);
-    if (status != VG_OK)
+    if (status != VG_OK) {
         vg_predictor_free(p);
-    else
-        *out = p;
-    return status;
+        return status;
+    }
+    vg_backend__leave(p->backend);
+    *out = p;
+    return VG_OK;
 }
 
 void vg_predictor_free(vg_predictor *p) {
     if (!p)
         return;
+    if (p->backend)
+        (void)vg_backend__enter(p->backend); /* what is on a lost device is freed on the host too */
     vg_learner__free(p->learner);
     vg_backend__close(p->backend);
     vg_checkpoint__free_names(p->class_names, p->state.classes);
@@ -188,7 +192,10 @@ vg_status vg_predictor__order_classes(vg_predictor *p, const char *const *names,
 
 static vg_status predictor_run_alone(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
     size_t classes = p->state.classes;
-    VG_TRY(vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows));
+    VG_TRY(vg_backend__enter(p->backend));
+    vg_status status = vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows);
+    vg_backend__leave(p->backend);
+    VG_TRY(status);
     for (size_t r = 0; p->order && r < n * p->members.count; r++) {
         float *row = logits + r * classes;
         for (size_t c = 0; c < classes; c++)
@@ -215,6 +222,7 @@ vg_status vg_predictor__run_on_device(vg_predictor *p, const float **logits, voi
     if (!p->backend->ops->tensor_address)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory",
                              p->backend->device);
+    VG_TRY(vg_backend__enter(p->backend)); /* until the predictor is freed: the caller goes on with the logits there */
     VG_TRY(vg_learner__predict_on_device(p->learner, &kept, images, n, first, &p->members, p->rows));
     return p->backend->ops->tensor_address(p->backend, kept, logits, stream);
 }

@@ -292,11 +292,77 @@ static vg_status block_average(vg_backend *backend, vg_block *mean, const vg_blo
 
 /* --- life */
 
-/* Open backends: only the first binds its threads, because those of several would be bound to the same cores. */
-static atomic_int open_backends;
+/* Backends that compute: only the first binds its threads, because those of several would be bound to the same cores. */
+static atomic_int computing;
+
+#if defined(_OPENMP) && defined(__linux__) && !defined(VG_OWN_OPENMP)
+/* The cores that this worker of OpenMP could use before it was bound. */
+static _Thread_local cpu_set_t unbound_cores;
+static _Thread_local bool is_bound;
+
+static void bind_worker(const cpu_set_t *allowed) {
+    int wanted = omp_get_thread_num(), seen = 0;
+    for (int core = 0; core < CPU_SETSIZE && wanted > 0; core++)
+        if (CPU_ISSET(core, allowed) && seen++ == wanted) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(core, &one);
+            is_bound = sched_getaffinity(0, sizeof unbound_cores, &unbound_cores) == 0 &&
+                       sched_setaffinity(0, sizeof one, &one) == 0;
+            break;
+        }
+}
+
+/* Binds the OpenMP workers to the cores that this process may use, one worker per core, because two on one core
+ * would halve the speed. The calling thread stays unbound, because threads that it creates later would inherit its
+ * binding. Workers that OMP_PROC_BIND binds are left alone. Returns whether they were bound. */
+static bool bind_threads(unsigned threads) {
+    cpu_set_t allowed;
+    if (threads < 2 || omp_get_proc_bind() != omp_proc_bind_false ||
+        sched_getaffinity(0, sizeof allowed, &allowed) != 0 || (unsigned)CPU_COUNT(&allowed) < threads)
+        return false;
+#pragma omp parallel num_threads((int)threads)
+    bind_worker(&allowed);
+    return true;
+}
+
+static void release_threads(unsigned threads) {
+#pragma omp parallel num_threads((int)threads)
+    if (is_bound) {
+        sched_setaffinity(0, sizeof unbound_cores, &unbound_cores);
+        is_bound = false;
+    }
+}
+#else
+static bool bind_threads(unsigned threads) {
+    (void)threads;
+    return false;
+}
+static void release_threads(unsigned threads) { (void)threads; }
+#endif
+
+/* The calling thread's loops have backend->threads threads, on cores of their own, until it leaves. */
+static vg_status enter_cpu(vg_backend *backend) {
+    cpu_context *cpu = cpu_of(backend);
+#ifdef _OPENMP
+    cpu->caller_threads = omp_get_max_threads();
+    omp_set_num_threads((int)backend->threads);
+#endif
+    cpu->bound = atomic_fetch_add(&computing, 1) == 0 && !cpu->unbound && bind_threads(backend->threads);
+    return VG_OK;
+}
+
+static void leave_cpu(vg_backend *backend) {
+    cpu_context *cpu = cpu_of(backend);
+    if (cpu->bound)
+        release_threads(backend->threads);
+    atomic_fetch_sub(&computing, 1);
+#ifdef _OPENMP
+    omp_set_num_threads(cpu->caller_threads);
+#endif
+}
 
 static void close_cpu(vg_backend *backend) {
-    atomic_fetch_sub(&open_backends, 1);
     cpu_context *cpu = cpu_of(backend);
     if (cpu) {
         vg_engine__free(cpu->engine);
@@ -304,38 +370,16 @@ static void close_cpu(vg_backend *backend) {
             cpu->accelerator->close(cpu->accelerator_state);
         vg_base__release(cpu->work);
         vg_base__release(cpu->spare);
+        vg_backend__leave(backend);
     }
     vg_base__release(cpu);
     vg_base__release(backend);
 }
 
-/* Binds the OpenMP workers to the cores that this process may use, one worker per core, because two on one core
- * would halve the speed. The calling thread stays unbound, because threads that it creates later would inherit its
- * binding. */
-static void bind_threads(unsigned threads) {
-#if defined(_OPENMP) && defined(__linux__) && !defined(VG_OWN_OPENMP)
-    cpu_set_t allowed;
-    if (threads < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || (unsigned)CPU_COUNT(&allowed) < threads)
-        return;
-#pragma omp parallel num_threads((int)threads)
-    {
-        int wanted = omp_get_thread_num(), seen = 0;
-        for (int core = 0; core < CPU_SETSIZE && wanted > 0; core++)
-            if (CPU_ISSET(core, &allowed) && seen++ == wanted) {
-                cpu_set_t one;
-                CPU_ZERO(&one);
-                CPU_SET(core, &one);
-                sched_setaffinity(0, sizeof one, &one);
-                break;
-            }
-    }
-#else
-    (void)threads;
-#endif
-}
-
 static const vg_backend_ops ops = {
     .close = close_cpu,
+    .enter = enter_cpu,
+    .leave = leave_cpu,
     VG_BACKEND_OWN_STORAGE,
     VG_HOST_OPERATIONS,
     .block_free = block_free,
@@ -399,17 +443,16 @@ vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *optio
     backend->ops = &ops;
     backend->read_every = 1;
     backend->compute = options->compute;
-    backend->threads = options->threads ? options->threads : vg_base__cores();
 #ifdef _OPENMP
-    omp_set_num_threads((int)backend->threads);
-    if (atomic_fetch_add(&open_backends, 1) == 0 && !options->unbound)
-        bind_threads(backend->threads);
+    backend->threads = options->threads ? options->threads : vg_base__cores();
 #else
     backend->threads = 1;
-    atomic_fetch_add(&open_backends, 1);
-    bind_threads(1);
 #endif
     vg_status status = vg_base__zalloc(&backend->context, 1, sizeof(cpu_context), "backend");
+    if (status == VG_OK) {
+        cpu_of(backend)->unbound = options->unbound;
+        status = vg_backend__enter(backend);
+    }
     if (status == VG_OK)
         status = open_context(backend);
     if (status != VG_OK)

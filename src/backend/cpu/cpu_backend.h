@@ -43,6 +43,9 @@ typedef struct cpu_context {
     /* number of blocks created: their versions start at different values, so that no cache mistakes one block for
      * another */
     uint64_t blocks;
+    bool unbound;       /* vg_backend_options */
+    bool bound;         /* the threads are bound to cores until the backend is left */
+    int caller_threads; /* of the loops of the thread that entered, before it did */
 } cpu_context;
 
 static inline cpu_context *cpu_of(const vg_backend *backend) { return backend->context; }

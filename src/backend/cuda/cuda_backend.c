@@ -433,6 +433,14 @@ static vg_status sync_all(vg_backend *b) {
 
 static size_t memory_used(vg_backend *b) { return cuda_of(b)->memory_used; }
 
+/* The library computes on the first device. */
+static vg_status enter_cuda(vg_backend *b) {
+    VG_TRY(vg_cuda__check(cudaGetDevice(&cuda_of(b)->caller_device), "the current device"));
+    return vg_cuda__check(cudaSetDevice(0), "selecting the device");
+}
+
+static void leave_cuda(vg_backend *b) { (void)cudaSetDevice(cuda_of(b)->caller_device); }
+
 static void close_cuda(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     if (c) {
@@ -451,6 +459,7 @@ static void close_cuda(vg_backend *b) {
         if (c->totals_host)
             cudaFreeHost(c->totals_host);
         vg_cuda__streams_close(c);
+        vg_backend__leave(b);
         vg_base__release(c);
     }
     vg_base__release(b);
@@ -458,6 +467,8 @@ static void close_cuda(vg_backend *b) {
 
 static const vg_backend_ops ops = {
     .close = close_cuda,
+    .enter = enter_cuda,
+    .leave = leave_cuda,
     .sync = sync_all,
     .step_set = step_set,
     VG_BACKEND_OWN_STORAGE,
@@ -534,7 +545,7 @@ static vg_status open_all(vg_backend *b, unsigned streams) {
     const cuda_library *library;
     VG_TRY(find_device(b, c));
     VG_TRY(vg_cuda__library(&library));
-    VG_TRY(vg_cuda__check(cudaSetDevice(0), "selecting the device"));
+    VG_TRY(vg_backend__enter(b));
     VG_TRY(vg_cuda__streams_open(c, streams));
     VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
     VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));

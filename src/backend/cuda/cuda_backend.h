@@ -65,6 +65,7 @@ struct cuda_products; /* cuBLASLt: matrix products by shape (cuda_blas.c) */
 enum { CUDA_SIDE_EVENTS = 64 };
 
 typedef struct cuda_context {
+    int caller_device; /* the current device of the thread that entered, before it did */
     /* the current stream: main, or the second one between vg_cuda__side_begin and _end */
     cudaStream_t stream;
     cudaStream_t main, side, late; /* side and late may be NULL: everything then runs on main */
