@@ -1,6 +1,7 @@
 /* doctor.h - what this build and this machine have, and how to get what is missing.
  *
- * Threads. Functions here may be called from several threads at once. */
+ * Threads: functions here may be called from several threads at once. Errors: VG_ERR_MEMORY when memory runs out; what
+ * is missing on the machine is a finding, not an error. */
 #ifndef VARGATE_DOCTOR_H
 #define VARGATE_DOCTOR_H
 

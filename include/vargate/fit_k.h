@@ -1,4 +1,5 @@
-/* fit_k.h - k of the gate fitted to a file of validation predictions; for arrays: vg_fit_k of calibrate.h. */
+/* fit_k.h - k of the gate fitted to a file of validation predictions; for arrays: vg_fit_k of calibrate.h.
+ * Threads and errors: as in workflow.h. */
 #ifndef VARGATE_FIT_K_H
 #define VARGATE_FIT_K_H
 
@@ -16,7 +17,8 @@ typedef struct vg_fit_k_file_options {
     const char *output;          /* ks as JSON, for vg_input_options.class_k; NULL: no file */
     vg_job job;
 } vg_fit_k_file_options;
-#define VG_FIT_K_FILE_OPTIONS_INIT {sizeof(vg_fit_k_file_options), NULL, 0, 0, NULL, VG_JOB_INIT}
+#define VG_FIT_K_FILE_OPTIONS_INIT                                                                                     \
+    { sizeof(vg_fit_k_file_options), NULL, 0, 0, NULL, VG_JOB_INIT }
 
 /* Fits k of the gate (vg_fit_k) to a file of validation predictions with labels. `input` and `options` may be NULL:
  * defaults. Fields, scoring and class_k of the input are not read. `*out` is the caller's, freed with vg_free. */

@@ -12,6 +12,9 @@
  * vg_writer collects named arrays into a file that appears, complete, under its final name when vg_writer_close
  * succeeds, and not at all otherwise.
  *
+ * Threads: functions on different objects may run at once. A second call on one object while the first is inside fails
+ * with VG_ERR_ARGUMENT; closing it meanwhile is not allowed.
+ *
  * Errors: VG_ERR_IO: a file cannot be read or written. VG_ERR_FORMAT: it is damaged or of another format. VG_ERR_DATA:
  * its values cannot be used. VG_ERR_ARGUMENT: a parameter or a name is wrong, or the file leaves it open what is
  * meant. */

@@ -69,7 +69,9 @@ typedef struct vg_policy {
 } vg_policy;
 
 /* Makes a policy; *out is owned by the caller. VG_ERR_ARGUMENT, naming the option, when options contradict each
- * other. Threads: a policy that is chosen may be used by several threads at once, one that is not by one. */
+ * other. Threads: several may make and use streams of a policy that is chosen at once. Choosing a policy, and
+ * vg_decide_file, have it to themselves: a second such call meanwhile fails with VG_ERR_ARGUMENT, and no stream of the
+ * policy may be in use. */
 VG_API vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options);
 /* Frees the policy with everything it owns. NULL is accepted. */
 VG_API void vg_policy_free(vg_policy *policy);

@@ -1,5 +1,5 @@
-/* sets_file.h - prediction sets for files: calibrate on one, make the sets of another, write them. Threads: as in
- * workflow.h. */
+/* sets_file.h - prediction sets for files: calibrate on one, make the sets of another, write them. Threads and
+ * errors: as in workflow.h. */
 #ifndef VARGATE_SETS_FILE_H
 #define VARGATE_SETS_FILE_H
 
@@ -20,9 +20,9 @@ typedef struct vg_sets_file_options {
     /* Cells in place of vg_sets_options.by: "class", "top", or "group:NAME", an array, column or field with the
      * samples' groups; NULL: those of the options, or of the file of thresholds. */
     const char *by;
-    const char *output;      /* the sets: .npz, .csv or .jsonl; NULL: no file */
-    const char *save;        /* the thresholds as JSON, for vg_sets_options.thresholds; NULL: no file */
-    int force;               /* replace existing outputs even if vargate did not write them */
+    const char *output; /* the sets: .npz, .csv or .jsonl; NULL: no file */
+    const char *save;   /* the thresholds as JSON, for vg_sets_options.thresholds; NULL: no file */
+    int force;          /* replace existing outputs even if vargate did not write them */
     vg_job job;
 } vg_sets_file_options;
 #define VG_SETS_FILE_OPTIONS_INIT                                                                                      \

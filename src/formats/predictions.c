@@ -143,17 +143,20 @@ static void notice_axes(vg_prediction_file *file) {
 
 const char *vg_prediction_file__notice(const vg_prediction_file *file) { return file->notice[0] ? file->notice : NULL; }
 
+static vg_status classes_alone(vg_prediction_file *file, const char *const **out) {
+    return file->classes.count ? vg_strings__list(&file->classes, out) : VG_OK;
+}
+
 vg_status vg_prediction_file_classes(vg_prediction_file *file, const char *const **out) {
     VG_TRY(vg_base__given(out != NULL, "vg_prediction_file_classes: out"));
     *out = NULL;
     VG_TRY(vg_base__given(file != NULL, "vg_prediction_file_classes: file"));
-    return file->classes.count ? vg_strings__list(&file->classes, out) : VG_OK;
+    vg_status status;
+    VG_ALONE(status, &file->busy, "the file of predictions", classes_alone(file, out));
+    return status;
 }
 
-vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out) {
-    VG_TRY(vg_base__given(out != NULL, "vg_prediction_file_ids: out"));
-    *out = NULL;
-    VG_TRY(vg_base__given(file != NULL, "vg_prediction_file_ids: file"));
+static vg_status ids_alone(vg_prediction_file *file, const char *const **out) {
     if (!file->ids_read && file->source->ids.count) {
         file->ids = file->source->ids;
         file->source->ids = (vg_strings){.bytes = NULL};
@@ -162,6 +165,15 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
     }
     file->ids_read = true;
     return file->ids.count ? vg_strings__list(&file->ids, out) : VG_OK;
+}
+
+vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out) {
+    VG_TRY(vg_base__given(out != NULL, "vg_prediction_file_ids: out"));
+    *out = NULL;
+    VG_TRY(vg_base__given(file != NULL, "vg_prediction_file_ids: file"));
+    vg_status status;
+    VG_ALONE(status, &file->busy, "the file of predictions", ids_alone(file, out));
+    return status;
 }
 
 vg_status vg_prediction_file__image_texts(vg_prediction_file *file, const char *key, const char *const **out) {
@@ -349,9 +361,7 @@ static vg_label_frame frame_of(vg_prediction_file *file, const char *path) {
                             .sites = site_shape(file)};
 }
 
-vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns) {
-    VG_TRY(vg_base__given(file && out && columns, "vg_prediction_file_labels: file, out and columns"));
-    *out = NULL, *columns = 0;
+static vg_status labels_alone(vg_prediction_file *file, const int64_t **out, size_t *columns) {
     vg_label_kind kind;
     size_t index;
     if (!file->labels_read) {
@@ -363,6 +373,14 @@ vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **ou
     file->labels_read = true;
     *out = file->labels, *columns = file->labels ? file->label_columns : 0;
     return VG_OK;
+}
+
+vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns) {
+    VG_TRY(vg_base__given(file && out && columns, "vg_prediction_file_labels: file, out and columns"));
+    vg_status status;
+    *out = NULL, *columns = 0;
+    VG_ALONE(status, &file->busy, "the file of predictions", labels_alone(file, out, columns));
+    return status;
 }
 
 /* The only array of a file of labels, where none has a usual name. */

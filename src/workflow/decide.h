@@ -49,6 +49,7 @@ typedef struct vg_policy_data {
     bool loaded;                  /* they come from a file: others are refused */
     vg_site_images images;        /* of the file that was decided last; count 0: none */
     bool by_image;                /* the promise is made for images, whose sites are the rows */
+    vg_busy busy;
     char sentence[VG_POLICY_SENTENCE], again[VG_POLICY_SENTENCE];
 } vg_policy_data;
 

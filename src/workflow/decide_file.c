@@ -172,10 +172,8 @@ static vg_status make_line(vg_policy *policy, const char *path, const vg_decide_
     return VG_OK;
 }
 
-vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path, const vg_input_options *input,
-                         const vg_decide_options *options) {
-    VG_TRY(vg_base__given(out && policy && path, "vg_decide_file: out, policy and path"));
-    VG_IN_C_LOCALE;
+static vg_status decide_file_alone(vg_decide_result *out, vg_policy *policy, const char *path,
+                                   const vg_input_options *input, const vg_decide_options *options) {
     vg_decide_request request;
     vg_site_images *images = &vg_policy__data(policy)->images;
     decide_work work = {.policy = policy, .images = images};
@@ -195,4 +193,14 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
     }
     VG_TRY(vg_policy__save(policy, saved));
     return make_line(policy, path, &request);
+}
+
+vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path, const vg_input_options *input,
+                         const vg_decide_options *options) {
+    VG_TRY(vg_base__given(out && policy && path, "vg_decide_file: out, policy and path"));
+    VG_IN_C_LOCALE;
+    vg_status status;
+    VG_ALONE(status, &vg_policy__data(policy)->busy, "the policy",
+             decide_file_alone(out, policy, path, input, options));
+    return status;
 }

@@ -321,8 +321,8 @@ static vg_status name_tokens(vg_decision_stream *s, const vg_policy *policy, con
 }
 
 /* --- the stream --------------------------------------------------------------------------------------------------- */
-static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_decide_request *request) {
-    vg_decide_input input;
+/* Chooses the policy where that is due, and saves it where that is asked for. */
+static vg_status choose_policy(vg_policy *policy, const vg_decide_request *request) {
     vg_text *saved;
     VG_TRY(vg_policy__open_save(&saved, policy, NULL, request));
     vg_status status = vg_policy__choose(policy, request, NULL);
@@ -330,7 +330,18 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
         vg_text__abandon(saved);
         return status;
     }
-    VG_TRY(vg_policy__save(policy, saved));
+    return vg_policy__save(policy, saved);
+}
+
+static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_decide_request *request) {
+    vg_decide_input input;
+    if (policy->chosen) {
+        VG_TRY(choose_policy(policy, request));
+    } else {
+        vg_status status;
+        VG_ALONE(status, &vg_policy__data(policy)->busy, "the policy", choose_policy(policy, request));
+        VG_TRY(status);
+    }
     s->k = policy->k;
     VG_TRY(vg_decide__input(&input, request, &s->k, 1));
     VG_TRY(vg_decide__settle(&input, policy, vg_policy__applied(policy)->calibrated));

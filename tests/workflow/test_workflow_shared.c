@@ -158,16 +158,34 @@ static vg_status read_block(void *object, size_t own) {
     return vg_prediction_file_block(object, own % N, 1, &view);
 }
 
+/* What is read at the first call: labels and ids. */
+static vg_status read_texts(void *object, size_t own) {
+    const int64_t *found;
+    const char *const *texts;
+    size_t columns;
+    if (own % 3 == 0)
+        return vg_prediction_file_labels(object, &found, &columns);
+    return own % 3 == 1 ? vg_prediction_file_ids(object, &texts) : vg_prediction_file_classes(object, &texts);
+}
+
+static const char *write_predictions(char path[PATH]) {
+    vg_writer *writer;
+    size_t shape[] = {N, M, C}, ids[] = {N};
+    OK(vg_writer_open(&writer, in_folder(path, "p.npz")));
+    OK(vg_writer_array(writer, "P", VG_ELEMENT_F64, 3, shape, probabilities));
+    OK(vg_writer_array(writer, "L", VG_ELEMENT_I64, 1, ids, labels));
+    OK(vg_writer_array(writer, "id", VG_ELEMENT_I64, 1, ids, labels));
+    OK(vg_writer_close(writer));
+    return path;
+}
+
 static void a_prediction_file(void **state) {
     (void)state;
     char path[PATH];
-    vg_writer *writer;
     vg_prediction_file *file;
-    size_t shape[] = {N, M, C};
-    OK(vg_writer_open(&writer, in_folder(path, "p.npz")));
-    OK(vg_writer_array(writer, "P", VG_ELEMENT_F64, 3, shape, probabilities));
-    OK(vg_writer_close(writer));
+    write_predictions(path);
     OK(vg_prediction_file_open(&file, path, NULL));
+    share(read_texts, file, false);
     share(read_block, file, false);
     vg_prediction_file_close(file);
 }
@@ -215,6 +233,30 @@ static void a_stream_and_its_policy(void **state) {
     share(decide_line, stream, false);
     share(decide_with_policy, policy, true);
     vg_decision_stream_free(stream);
+    vg_policy_free(policy);
+}
+
+static const char *decided;
+
+static vg_status decide_a_file(void *object, size_t own) {
+    vg_decide_result result = VG_DECIDE_RESULT_INIT;
+    (void)own;
+    return vg_decide_file(&result, object, decided, NULL, NULL);
+}
+
+/* A policy that is chosen by the first call, and then serves others. */
+static void a_policy_for_files(void **state) {
+    (void)state;
+    char path[PATH];
+    vg_policy *policy;
+    vg_policy_options options = VG_POLICY_OPTIONS_INIT;
+    decided = write_predictions(path);
+    options.by = "k";
+    options.target_coverage = 0.5;
+    options.calibration = path;
+    OK(vg_policy_new(&policy, &options));
+    share(decide_a_file, policy, false);
+    assert_int_equal(policy->chosen, 1);
     vg_policy_free(policy);
 }
 
@@ -288,15 +330,11 @@ static void functions_without_an_object(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scorer),
-        cmocka_unit_test(a_tally),
-        cmocka_unit_test(a_writer),
-        cmocka_unit_test(a_prediction_file),
-        cmocka_unit_test(prediction_sets),
-        cmocka_unit_test(a_stream_and_its_policy),
-        cmocka_unit_test(a_calibration_and_its_map),
-        cmocka_unit_test(a_data_set),
-        cmocka_unit_test(functions_without_an_object),
+        cmocka_unit_test(a_scorer),           cmocka_unit_test(a_tally),
+        cmocka_unit_test(a_writer),           cmocka_unit_test(a_prediction_file),
+        cmocka_unit_test(prediction_sets),    cmocka_unit_test(a_stream_and_its_policy),
+        cmocka_unit_test(a_policy_for_files), cmocka_unit_test(a_calibration_and_its_map),
+        cmocka_unit_test(a_data_set),         cmocka_unit_test(functions_without_an_object),
     };
     return cmocka_run_group_tests(tests, prepare, remove_folder);
 }
