@@ -9,8 +9,8 @@
  * Threads. Functions here may be called from several threads at once, each with its own options and results.
  *
  * Errors. A function that returns vg_status leaves its reason in vg_error_message(), and *out is then NULL or holds
- * nothing to be freed. VG_ERR_IO, VG_ERR_FORMAT and VG_ERR_DATA: a file, as in formats.h. VG_ERR_ARGUMENT: an option, or
- * files that do not fit each other. VG_ERR_UNSUPPORTED: a device that is not here. VG_ERR_INTERRUPTED: the listener
+ * nothing to be freed. VG_ERR_IO, VG_ERR_FORMAT and VG_ERR_DATA: a file, as in formats.h. VG_ERR_ARGUMENT: an option,
+ * or files that do not fit each other. VG_ERR_UNSUPPORTED: a device that is not here. VG_ERR_INTERRUPTED: the listener
  * asked to stop. */
 #ifndef VARGATE_WORKFLOW_H
 #define VARGATE_WORKFLOW_H

@@ -292,7 +292,7 @@ static vg_status block_average(vg_backend *backend, vg_block *mean, const vg_blo
 
 /* --- life */
 
-/* Backends that compute: only the first binds its threads, because those of several would be bound to the same cores. */
+/* Backends that compute: only the first binds its threads; those of several would be bound to the same cores. */
 static atomic_int computing;
 
 #if defined(_OPENMP) && defined(__linux__) && !defined(VG_OWN_OPENMP)
