@@ -7,7 +7,7 @@
  * Requests of more than 2 GB, of 64 MB where the memory is cleared, and of more than 64 threads are refused without the
  * system being asked: sizes that no machine has can be tested on every machine.
  *
- * digests_compare() holds what was seen against a table, one line for each tier and kind of case. */
+ * digests_compare() holds what was seen against a table, by tier and kind of case. */
 #ifndef VG_TEST_WORK_LOG_H
 #define VG_TEST_WORK_LOG_H
 
@@ -43,20 +43,23 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count
 enum {
     WORK_ALLOC = 1,
     WORK_CLEAR,
+    WORK_POPULATE,
     WORK_POOL,
     WORK_RUN,
     WORK_SCORE,
     WORK_ROOM,
+    WORK_PROGRESS,
     WORK_ROWS,      /* and the other kernels of rows */
     WORK_SORT = 20, /* both sorts */
-    WORK_SETS = 30  /* and the other kernels of sets */
+    WORK_PULSE = 25,
+    WORK_SETS = 30 /* and the other kernels of sets */
 };
 /* Of two and more threads, which one takes a piece is not fixed: what each allocates for itself at its first large
  * piece, and which rows it looks at before another one finds a wrong row, are left out. */
 static atomic_ullong work_sum, work_of_each;
 static atomic_uint work_threads;
 static inline void work_note(unsigned kind, uint64_t a, uint64_t b) {
-    bool each = kind <= WORK_CLEAR || kind >= WORK_SORT;
+    bool each = kind <= WORK_POPULATE || kind >= WORK_SORT;
     atomic_fetch_add(each ? &work_of_each : &work_sum, hash_step(hash_step(hash_step(1, kind), a), b));
 }
 /* The log since the last call. */
@@ -87,6 +90,12 @@ vg_status __wrap_vg_base__zalloc(void *out, size_t count, size_t size, const cha
     if (work_refuses(count, size, WORK_MOST_CLEARED))
         return vg_base__fail(VG_ERR_MEMORY, "%s: %zu x %zu bytes", what, count, size);
     return __real_vg_base__zalloc(out, count, size, what);
+}
+extern void __real_vg_base__populate(void *memory, size_t bytes);
+void __wrap_vg_base__populate(void *memory, size_t bytes);
+void __wrap_vg_base__populate(void *memory, size_t bytes) {
+    work_note(WORK_POPULATE, bytes, 0);
+    __real_vg_base__populate(memory, bytes);
 }
 extern vg_status __real_vg_pool__new(vg_pool **out, unsigned threads);
 vg_status __wrap_vg_pool__new(vg_pool **out, unsigned threads);
@@ -280,9 +289,17 @@ void __wrap_vg_evaluate__select_keys(uint64_t *keys, uint64_t *scratch, size_t n
     __real_vg_evaluate__select_keys(keys, scratch, n, places, count);
 }
 
+/* --- looks at whether the caller wants to stop */
+extern vg_status __real_vg_evaluate__pulse(vg_pulse *pulse, unsigned worker);
+vg_status __wrap_vg_evaluate__pulse(vg_pulse *pulse, unsigned worker);
+vg_status __wrap_vg_evaluate__pulse(vg_pulse *pulse, unsigned worker) {
+    work_note(WORK_PULSE, pulse != NULL, 0);
+    return __real_vg_evaluate__pulse(pulse, worker);
+}
+
 /* --- tables of digests */
 
-/* The line of a table for this tier and kind, NULL where it has none. */
+/* What a table has for this tier and kind, NULL where it has nothing. */
 static inline char *digest_line(char *text, const char *start) {
     for (char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
         if (strncmp(line, start, strlen(start)) == 0)
@@ -302,12 +319,12 @@ static inline char *whole_file(const char *path) {
 static inline void write_digests(FILE *to, const char *start, const uint32_t *got, size_t count) {
     fputs(start, to);
     for (size_t i = 0; i < count; i++)
-        fprintf(to, " %08x", (unsigned)got[i]);
+        fprintf(to, "%s %08x", i % 12 ? "" : "\n   ", (unsigned)got[i]);
     fputc('\n', to);
 }
 
 /* Holds the digests of the cases of a kind against the table at `path`; the first case that differs, `count` where none
- * does or the table says nothing about this tier. grow: a line that is missing is added. */
+ * does or the table says nothing about this tier. grow: what is missing is added. */
 static inline size_t digests_compare(const char *path, const char *kind, const uint32_t *got, size_t count, bool grow) {
     char start[80], *text = whole_file(path), *at, *end;
     snprintf(start, sizeof start, "%s %s", vg_cpu_tier(), kind);

@@ -87,8 +87,13 @@ static inline void sizes_of_columns(checksum *c, draws *d) {
     bool some = once_in(d, 2);
     if (!passes(c, vg_columns__new(&columns, rows, some ? k : NULL, some ? below(d, 5) : any_size(d), which)))
         return;
-    vg_measure all[64], found;
-    add_count(c, vg_columns__measures(columns, all, 64));
+    vg_measure all[64] = {{.name = ""}}, found;
+    size_t room = below(d, 64);
+    add_count(c, vg_columns__measures(columns, all, room));
+    for (size_t i = 0; i < 64; i++) /* nothing beyond what there is room for */
+        add_text(c, all[i].name);
+    if (rows < 4000)
+        vg_columns__prefault(columns, below(d, rows + 2), below(d, 3000));
     passes(c, vg_columns__find(columns, once_in(d, 2) ? "gtu@1" : "epce", &found));
     vg_columns__free(columns);
 }
@@ -122,6 +127,30 @@ static inline void sizes_of_sets(checksum *c, draws *d) {
     if (passes(c, vg_set_tally__new(&tally, classes)))
         vg_set_tally__free(&tally);
     add_count(c, vg_set_room__doubles(classes >> 8));
+}
+
+/* Pairs and keys around the sizes at which another sort begins, and the entries that are selected. */
+static inline void sorts(checksum *c, draws *d) {
+    static const size_t counts[] = {
+        1, 2, 31, 32, 33, 64, 65, 100, 1000, 5000, VG_SLICE - 1, VG_SLICE, 2 * VG_SLICE + 9};
+    size_t n = counts[below(d, 13)], n_keys = n < 6000 ? n : 6000, places[4];
+    uint64_t high = once_in(d, 3) ? 0 : ~(uint64_t)0 >> below(d, 60);
+    vg_keyed *pairs = calloc(2 * n, sizeof *pairs);
+    uint64_t *keys = calloc(2 * n_keys, sizeof *keys);
+    for (size_t i = 0; i < n; i++)
+        pairs[i] = (vg_keyed){bits(d) & high, (uint32_t)i};
+    for (size_t i = 0; i < n_keys; i++)
+        keys[i] = pairs[i].key;
+    ok(vg_evaluate__sort_pairs(pairs, pairs + n, n, NULL, 0));
+    for (size_t i = 0; i < n; i += 1 + n / 97)
+        add_count(c, pairs[i].key >> 20);
+    for (size_t i = 0; i < 4; i++)
+        places[i] = below(d, n_keys);
+    vg_evaluate__select_keys(keys, keys + n_keys, n_keys, places, 4);
+    for (size_t i = 0; i < 4; i++)
+        add_count(c, keys[places[i]] >> 20);
+    free(pairs);
+    free(keys);
 }
 
 static inline void sizes(checksum *c, draws *d) {

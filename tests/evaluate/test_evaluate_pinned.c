@@ -578,8 +578,9 @@ static void many_sets(checksum *c, draws *d) {
 
 #define KIND(name)                                                                                                     \
     { #name, name, pinned_##name, sizeof pinned_##name / sizeof *pinned_##name }
-static const pinned_kind kinds[] = {KIND(evaluation),      KIND(ranking),   KIND(selection), KIND(detection),
-                                    KIND(prediction_sets), KIND(many_rows), KIND(many_sets), KIND(sizes)};
+static const pinned_kind kinds[] = {KIND(evaluation), KIND(ranking),         KIND(selection),
+                                    KIND(detection),  KIND(prediction_sets), KIND(many_rows),
+                                    KIND(many_sets),  KIND(sizes),           KIND(sorts)};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void compare_kind(void **state) { compare_cases(*state); }

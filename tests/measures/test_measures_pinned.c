@@ -234,6 +234,78 @@ static seen see_large(size_t number) {
     return see_shape(shape[0], shape[1], shape[2], number % 5 == 4 ? VG_F64 : VG_F32, VG_TASK_MULTICLASS);
 }
 
+/* Equal rows of two classes: what counts is how the samples are divided. */
+static uint64_t divided_work(size_t n, size_t m, size_t c, unsigned threads, uint64_t asked) {
+    problem p = {.asked = asked, .options = VG_SCORE_OPTIONS_INIT};
+    float *data = ref_alloc(n * m * c, sizeof *data);
+    for (size_t i = 0; i < n * m * c; i++)
+        data[i] = i % c == 0 ? 0.75f : 0.25f / (float)(c - 1);
+    p.options.threads = threads;
+    p.view = vg_predictions_f32(data, n, m, c);
+    work_taken();
+    uint64_t bits = score_problem(&p), work = work_taken();
+    free(data);
+    return hash_step(work, bits != 0);
+}
+
+/* Numbers of samples at which another division begins, and those next to them: one tile, too few samples for threads,
+ * samples that share their classes, runs of tiles, results that go through the staging buffer. */
+static seen see_division(size_t number) {
+    static const size_t few[][3] = {
+        {63, 8, 128},  {62, 8, 128},  {64, 8, 128},   {31, 16, 128},  {30, 16, 128},  {7, 64, 128},   {8, 64, 128},
+        {1, 4, 16384}, {16, 64, 128}, {17, 64, 128},  {32, 64, 128},  {9, 16, 512},   {10, 2, 65536}, {11, 2, 65536},
+        {3, 2, 65536}, {4, 2, 65536}, {20, 2, 65536}, {21, 2, 65536}, {22, 2, 65536}, {30, 2, 65536}, {33, 2, 65536}};
+    enum { FEW = sizeof few / sizeof *few, EIGHT = 0x303f }; /* EIGHT: the ungated measures, 64 bytes of a sample */
+    if (number < FEW)
+        return (seen){divided_work(few[number][0], few[number][1], few[number][2], 3, 1), 0};
+    if (number < FEW + 4)
+        return (seen){divided_work((1 << 17) - 1 + number - FEW, 1, 2, 2, number == FEW + 3 ? EIGHT - 1 : EIGHT), 0};
+    static const vg_kernel_job job = {.m = 1, .c = 2, .k = 3, .single_precision = true, .in = {.dtype = VG_F32}};
+    size_t lanes = vg_measures__tier()->units(&job), per = lanes * (1 + 16384 / (2 * lanes));
+    size_t times = 47 + (number - FEW - 4) / 2;
+    return (seen){divided_work(times * per + (number & 1), 1, 2, 3, 1), 0};
+}
+
+static int go_on(void *context, unsigned long long done, unsigned long long total) {
+    (void)context;
+    work_note(WORK_PROGRESS, done, total);
+    return 0;
+}
+
+/* What a scorer asks for before it is fed: chunks of about 64 million elements, 4 million with a progress callback. */
+static seen see_scorer(size_t number) {
+    static const size_t elements[] = {976,  977, 1000, 1024, 1250,   2000,   4000,   62500,  64000, 31250, 31251,
+                                      3000, 62,  61,   64,   500000, 499999, 500001, 640000, 10,    320,   65};
+    seen s = {1, 0};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scorer *scorer;
+    size_t c = elements[number / 4];
+    options.progress = number & 1 ? go_on : NULL;
+    options.threads = number & 2 ? 2 : 1;
+    work_taken();
+    assert_int_equal(vg_scorer_new(&scorer, 1, c, &options), VG_OK);
+    s.work = work_taken();
+    vg_scorer_free(scorer);
+    return s;
+}
+
+/* Blocks of several chunks, watched: when the caller is told. */
+static seen see_progress(size_t number) {
+    static const size_t samples[] = {0, 1, 65536, 65537, 131072, 131073, 200000};
+    problem p = {.asked = 1, .options = VG_SCORE_OPTIONS_INIT};
+    size_t n = samples[number];
+    float *data = ref_alloc(n * 2, sizeof *data);
+    for (size_t i = 0; i < n * 2; i++)
+        data[i] = 0.5f;
+    p.options.threads = 1;
+    p.options.progress = go_on;
+    p.view = vg_predictions_f32(data, n, 1, 2);
+    work_taken();
+    score_problem(&p);
+    free(data);
+    return (seen){work_taken(), 0};
+}
+
 /* --- plans and sizes */
 
 static size_t huge(void) {
@@ -427,7 +499,8 @@ typedef struct kind {
 static const kind kinds[] = {{"trials", see_trial, 300},     {"shapes", see_random_shape, 300},
                              {"large", see_large, 16},       {"sizes", see_sizes, 200},
                              {"thinning", see_thinning, 40}, {"refusals", see_refusal, 100},
-                             {"device", see_device, 60}};
+                             {"device", see_device, 60},     {"division", see_division, 35},
+                             {"scorer", see_scorer, 88},     {"progress", see_progress, 7}};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST_CASES = 300 };
 static bool written; /* the table goes to standard output, nothing is compared */
 
