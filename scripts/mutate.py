@@ -143,8 +143,8 @@ class Bench:
 
     def prepare(self):
         flags = ["-DCMAKE_BUILD_TYPE=Release", "-DVG_TESTS=OFF", "-DVG_SHARED=OFF", "-DVG_VENDORED=ON",
-                 "-DVG_CUDA=OFF", "-DVG_DNNL_LIBRARY=", "-DVG_DNNL_INCLUDE=", "-DVG_WERROR=OFF", "-DVG_NO_CONTRACTION=ON",
-                 "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]  # fmt: skip
+                 "-DVG_CUDA=OFF", "-DVG_DNNL_LIBRARY=", "-DVG_DNNL_INCLUDE=", "-DVG_WERROR=OFF",
+                 "-DVG_NO_CONTRACTION=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]  # fmt: skip
         with open(self.out / "build.log", "w") as log:
             say = {"stdout": log, "stderr": subprocess.STDOUT, "check": True}
             subprocess.run(["cmake", "-S", ROOT, "-B", self.build, "-G", "Unix Makefiles", *flags], **say)
