@@ -117,7 +117,7 @@ static void print_class_intervals(const vg_evaluation_result *result, size_t wan
 static void print_classes(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     size_t wanted = all || e->classes <= MOST_CLASSES ? e->classes : MOST_CLASSES;
-    bool measured = e->class_measure < e->measure_count, ruled = e->rule_count > 0, images = result->image_count > 0;
+    bool measured = e->class_measure<e->measure_count, ruled = e->rule_count> 0, images = result->image_count > 0;
     char heading[160], more[64] = "";
     text_table table;
     if (e->label_count > 0)
@@ -151,8 +151,10 @@ static void print_classes(const vg_evaluation_result *result, bool all) {
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
 void images_print_size(const size_t sites[4], unsigned long long ignored) {
-    printf("%zu image%s of %zu x %zu%s sites, %llu of them left out\n", sites[0], plural(sites[0]), sites[1], sites[2],
-           sites[3] > 1 ? " x depth" : "", ignored);
+    printf("%zu image%s of %zu x %zu", sites[0], plural(sites[0]), sites[1], sites[2]);
+    if (sites[3] > 1)
+        printf(" x %zu", sites[3]);
+    printf(" sites, %llu of them left out\n", ignored);
 }
 
 void images_print(const vg_image_row *rows, const size_t *order, size_t count, size_t wanted, double k,

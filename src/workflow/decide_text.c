@@ -61,8 +61,10 @@ static void write_selection(const text_lines *t) {
 static void write_images(const text_lines *t) {
     const vg_decide_result *r = t->result;
     size_t most = r->image_count < 5 ? r->image_count : 5;
-    fprintf(t->out, "images    %zu of %zu x %zu%s sites, %llu left out", r->image_count, r->sites[1], r->sites[2],
-            r->sites[3] > 1 ? " x depth" : "", r->ignored);
+    fprintf(t->out, "images    %zu of %zu x %zu", r->image_count, r->sites[1], r->sites[2]);
+    if (r->sites[3] > 1)
+        fprintf(t->out, " x %zu", r->sites[3]);
+    fprintf(t->out, " sites, %llu left out", r->ignored);
     if (!isnan(r->refer_above))
         fprintf(t->out, "; %zu referred: more than %g %% of their sites abstain", r->referred, 100 * r->refer_above);
     fprintf(t->out, "\n          abstained most:");

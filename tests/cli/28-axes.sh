@@ -25,6 +25,14 @@ run score members.npz --axes NCHW --renormalise -q -o one.csv
 exits 0
 if cmp -s one.csv packed.csv; then pass; else fail "arrays of one member each differ"; fi
 
+# A volume is described by its three sides.
+run score packed.npy --axes HWDMC --renormalise
+exits 0
+prints "1 image of 3 x 5 x 7 sites"
+run decide packed.npy --axes HWDMC --renormalise
+exits 0
+prints "images    1 of 3 x 5 x 7 sites"
+
 # What does not fit: one line that lists what does.
 sites one.npy NMCHW f4
 run score one.npy
