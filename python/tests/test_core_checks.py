@@ -131,6 +131,16 @@ def test_named_dimensions() -> None:
     assert vargate.score(xarray.DataArray(P, dims=("a", "b", "c"))).n == 60  # says nothing
 
 
+def test_named_dimensions_of_images() -> None:
+    xarray = pytest.importorskip("xarray")
+    images = np.moveaxis(np.broadcast_to(P[:4, :, None, None], (4, *P.shape[1:2], 2, 3, P.shape[2])), -1, 2)
+    given = ("image", "ensemble", "channel", "height", "width")
+    s = vargate.score(xarray.DataArray(images, dims=given))
+    np.testing.assert_array_equal(s.map("tu"), vargate.score(images, axes="NMCHW").map("tu"))
+    with pytest.raises(ValueError, match=r"its dims 'pixel' name none of sample \(N\), member \(M\), class \(C\)"):
+        vargate.score(xarray.DataArray(images, dims=(*given[:4], "pixel")))
+
+
 class Named:
     """What xarray's arrays have that matters here."""
 

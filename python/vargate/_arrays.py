@@ -175,9 +175,9 @@ _ORDERS = {"NMC": (0, 1, 2), "MNC": (1, 0, 2), "NCM": (0, 2, 1), "MCN": (2, 0, 1
 
 # Words that name an axis in xarray's dims; any other word does not determine the order.
 _DIMS = {
-    "N": ("n", "sample", "samples", "obs", "observation", "batch", "row"),
-    "M": ("m", "member", "members", "model", "models", "head", "heads", "estimator", "draw", "pass"),
-    "C": ("c", "class", "classes", "category", "label", "labels", "band"),
+    "N": ("n", "sample", "samples", "obs", "observation", "batch", "row", "image", "images", "scene"),
+    "M": ("m", "member", "members", "model", "models", "head", "heads", "estimator", "draw", "pass", "ensemble"),
+    "C": ("c", "class", "classes", "category", "label", "labels", "band", "channel", "channels"),
     "H": ("h", "height", "y", "lat", "latitude"),
     "W": ("w", "width", "x", "lon", "longitude"),
     "D": ("d", "depth", "z"),
@@ -191,6 +191,16 @@ def named_order(p: Any) -> str | None:
         return None
     letters = [next((letter for letter, words in _DIMS.items() if dim.lower() in words), "") for dim in dims]
     return "".join(letters) if all(letters) and len(set(letters)) == len(letters) else None
+
+
+def _unnamed(p: Any) -> str:
+    """Which of an array's dims say nothing, and what would."""
+    dims = getattr(p, "dims", None)
+    if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
+        return ""
+    unknown = [dim for dim in dims if not any(dim.lower() in words for words in _DIMS.values())]
+    known = ", ".join(f"{words[1]} ({letter})" for letter, words in _DIMS.items())
+    return f"; its dims {', '.join(map(repr, unknown))} name none of {known}" if unknown else ""
 
 
 def _check_kind(p: Any, axes: str | None, name: str) -> None:
@@ -255,7 +265,7 @@ def predictions(
         raise ValueError(
             f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes); of images "
             "and volumes name the axes: axes='NMCHW', or another order of N M C H W D (a list with one (N, C, H, W) "
-            "per member: axes='MNCHW')"
+            f"per member: axes='MNCHW'){_unnamed(p)}"
         )
     return _native.Predictions(view.address, view.code, *shape, *strides), view.owner
 
