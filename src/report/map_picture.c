@@ -38,8 +38,9 @@ static const colour paper = {255, 255, 255}, ink = {32, 32, 32}, left_out = {150
                     stripe = {235, 235, 235};
 static const colour viridis[] = {{68, 1, 84},    {72, 40, 120},  {62, 74, 137},  {49, 104, 142}, {38, 130, 142},
                                  {31, 158, 137}, {53, 183, 121}, {110, 206, 88}, {181, 222, 43}, {253, 231, 37}};
-/* Tableau's ten, then hues a golden angle apart. */
-static const colour classes[] = {{78, 121, 167}, {242, 142, 43}, {225, 87, 89},   {118, 183, 178}, {89, 161, 79},
+/* Tableau's ten, then hues a golden angle apart, dark and bright in turn: no two of the first 21 are closer than two of
+ * the ten are. */
+static const colour classes[] = {{78, 121, 167}, {242, 142, 43},  {225, 87, 89},   {118, 183, 178}, {89, 161, 79},
                                  {237, 201, 72}, {176, 122, 161}, {255, 157, 167}, {156, 117, 95},  {186, 176, 172}};
 
 static colour of_share(double share) {
@@ -51,20 +52,23 @@ static colour of_share(double share) {
                     (uint8_t)(a->b + t * (b->b - a->b) + 0.5)};
 }
 
-/* The colour of hue 0 .. 6 at saturation 0.6 and value 0.85. */
-static colour of_hue(double hue) {
+/* The colour of hue 0 .. 6. */
+static colour of_hue(double hue, double saturation, double value) {
     double parts[3];
     for (int i = 0; i < 3; i++) {
         double k = fmod(5 - 2 * i + hue, 6), low = k < 4 - k ? k : 4 - k;
         low = low < 0 ? 0 : low > 1 ? 1 : low;
-        parts[i] = 0.85 * (1 - 0.6 * low);
+        parts[i] = value * (1 - saturation * low);
     }
-    return (colour){(uint8_t)(255 * parts[0]), (uint8_t)(255 * parts[1]), (uint8_t)(255 * parts[2])};
+    return (colour){(uint8_t)(255 * parts[0] + 0.5), (uint8_t)(255 * parts[1] + 0.5), (uint8_t)(255 * parts[2] + 0.5)};
 }
 
 static colour of_class(int32_t c) {
-    size_t known = sizeof classes / sizeof *classes;
-    return (size_t)c < known ? classes[c] : of_hue(fmod((double)((size_t)c - known) * 6 * 0.381966, 6));
+    size_t known = sizeof classes / sizeof *classes, at = (size_t)c - known;
+    if ((size_t)c < known)
+        return classes[c];
+    return at % 2 ? of_hue(fmod((double)at * 6 * 0.381966 + 0.36, 6), 1, 1)
+                  : of_hue(fmod((double)at * 6 * 0.381966 + 0.36, 6), 0.95, 0.6);
 }
 
 /* --- canvas ------------------------------------------------------------------------------------------------------- */

@@ -157,6 +157,10 @@ if python3 "$here/check_maps.py" folder/maps ignored.csv >log 2>&1; then pass; e
 [ -s folder/maps/maps.html ] && pass || fail "no page of maps"
 prints "3 images of 5 x 7 sites"
 near "$(grep -c . folder/maps/images.csv)" 4
+sites strip.npy strip
+run score strip.npy --axes HWMC --maps folder/strip --measures pred -q
+exits 0
+if python3 "$here/check_maps.py" folder/strip colours >log 2>&1; then pass; else fail "colours: $(tail -n 1 log)"; fi
 mkdir foreign && echo mine >foreign/file
 run score one.npy --axes MNCHW --renormalise --maps foreign
 fails_with 1 "foreign: holds files and is not a folder of maps that vargate wrote"

@@ -1,5 +1,6 @@
 """check_maps.py DIR SCORES.csv: the maps of make_sites.py in DIR are the columns of the table, NaN and -2 included, and
-the picture of the decisions shows each site in the colour of what was decided. Only the standard library."""
+the picture of the decisions shows each site in the colour of what was decided. check_maps.py DIR colours: no two
+classes of make_sites.py's strip have similar colours. Only the standard library."""
 
 import csv
 import math
@@ -46,20 +47,36 @@ def png(name):
     return rows
 
 
-with open(table, newline="") as file:
-    rows = list(csv.DictReader(file))
-for name in ("tu", "gtu@2", "pred", "decision@1"):
-    values = npy(name)
-    for row, value in zip(rows, values, strict=True):
-        wanted = float(row[name])
-        assert value == wanted or (math.isnan(value) and math.isnan(wanted)), (name, row["n"], value, wanted)
-decisions = npy("decision@1")
-assert decisions.count(-2) == 11, decisions
-picture, side, seen = png("decision@1-0000"), 46, {}
-for site in range(H * W):
-    y, x = 44 + site // W * side + side // 2, 12 + site % W * side + side // 2
-    pixel = picture[y][3 * x : 3 * x + 3]
-    if decisions[site] != -1:  # that one has stripes
-        assert seen.setdefault(decisions[site], pixel) == pixel, (site, decisions[site], pixel)
-assert len(set(seen.values())) == len(seen) > 2, seen
-assert seen[-2] == bytes([150] * 3), seen
+def check_colours():
+    side, classes = 16, []
+    picture = png("pred-0000")
+    for c in range(21):
+        x = 12 + c * side + side // 2
+        classes.append(picture[44 + side // 2][3 * x : 3 * x + 3])
+    for c, one in enumerate(classes):
+        for d, other in enumerate(classes[:c]):
+            distance = math.dist(one, other)
+            assert distance > 40, (c, d, one, other)
+
+
+def check_values():
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    for name in ("tu", "gtu@2", "pred", "decision@1"):
+        values = npy(name)
+        for row, value in zip(rows, values, strict=True):
+            wanted = float(row[name])
+            assert value == wanted or (math.isnan(value) and math.isnan(wanted)), (name, row["n"], value, wanted)
+    decisions = npy("decision@1")
+    assert decisions.count(-2) == 11, decisions
+    picture, side, seen = png("decision@1-0000"), 46, {}
+    for site in range(H * W):
+        y, x = 44 + site // W * side + side // 2, 12 + site % W * side + side // 2
+        pixel = picture[y][3 * x : 3 * x + 3]
+        if decisions[site] != -1:  # that one has stripes
+            assert seen.setdefault(decisions[site], pixel) == pixel, (site, decisions[site], pixel)
+    assert len(set(seen.values())) == len(seen) > 2, seen
+    assert seen[-2] == bytes([150] * 3), seen
+
+
+check_colours() if table == "colours" else check_values()

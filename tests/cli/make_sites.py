@@ -2,6 +2,7 @@
 TYPE f4, f8, e (float16), or >f4. make_sites.py FILE labels: their label maps as uint8, 255 on a tenth of the sites.
 make_sites.py FILE.npz flat: the sites that are not 255 as samples P (N, M, C), and their labels L. make_sites.py
 FILE one-image: a member of the first image (C, H, W); labels-one: its map. make_sites.py
+FILE strip: one member's image of 1 x 21 sites, site i surely of class i (H, W, M, C). make_sites.py
 FILE labels-none: maps that are 255 everywhere; labels-small: maps of another size.
 make_sites.py FILE.npz copies: each of those samples as an image of 2 x 3 equal sites, P (N, M, C, H, W) and L.
 make_sites.py FILE.npz members: one array (N, C, H, W) per member, and label maps `maps`. Only the standard library."""
@@ -97,6 +98,7 @@ else:
         "labels": maps,
         "labels-one": lambda: npy("u1", [5, 7], bytes(label(0, at["H"], at["W"]) for at in walk("HW", {}))),
         "one-image": lambda: array("CHW", "f4", {"N": 0}.items()),
+        "strip": lambda: npy("f4", [1, 21, 1, 21], struct.pack("<441f", *(i % 22 == 0 for i in range(441)))),
         "labels-none": lambda: npy("u1", [3, 5, 7], bytes([255] * 105)),
         "labels-small": lambda: npy("u1", [3, 5, 6], bytes(90)),
     }

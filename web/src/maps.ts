@@ -55,10 +55,12 @@ function ofShare(share: number): Colour {
 /** The colours of the pictures that `vargate score --maps` writes. */
 function ofClass(c: number): Colour {
   if (c < CLASSES.length) return CLASSES[c];
-  const hue = ((c - CLASSES.length) * 6 * 0.381966) % 6;
+  const at = c - CLASSES.length;
+  const hue = (at * 6 * 0.381966 + 0.36) % 6;
+  const [saturation, value] = at % 2 ? [1, 1] : [0.95, 0.6];
   return [5, 3, 1].map((n) => {
     const k = (n + hue) % 6;
-    return Math.round(255 * 0.85 * (1 - 0.6 * Math.max(0, Math.min(k, 4 - k, 1))));
+    return Math.round(255 * value * (1 - saturation * Math.max(0, Math.min(k, 4 - k, 1))));
   }) as Colour;
 }
 const mixed = (a: Colour, b: Colour, share: number): Colour => a.map((v, i) => v + share * (b[i] - v)) as Colour;
