@@ -43,7 +43,7 @@ CLI = ("20-score.sh", "22-columns.sh", "23-kinds.sh", "28-axes.sh", "28-class-k.
        "60-decide.sh", "65-sets.sh")  # fmt: skip
 WORKFLOW = ("test_workflow_decide", "test_workflow_nulls", "test_workflow_score", "test_workflow_search",
             "test_workflow_sites")  # fmt: skip
-QUICK, SLOW = 3, 5  # seconds
+QUICK, SLOW = 10, 5  # seconds
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 TIERS = ("portable", "avx2", "avx512")
 FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests that count allocations

@@ -52,6 +52,7 @@ enum {
     WORK_ROWS,      /* and the other kernels of rows */
     WORK_SORT = 20, /* both sorts */
     WORK_PULSE = 25,
+    WORK_CHECK,
     WORK_SETS = 30 /* and the other kernels of sets */
 };
 /* Of two and more threads, which one takes a piece is not fixed: what each allocates for itself at its first large
@@ -136,6 +137,20 @@ const vg_kernel_tier *__wrap_vg_measures__tier(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, note_tier);
     return &noted_tier;
+}
+
+/* The slow check of rows: only where a kernel found something. */
+extern vg_status __real_vg_measures__check_units(const vg_kernel_job *job, size_t first, size_t count);
+vg_status __wrap_vg_measures__check_units(const vg_kernel_job *job, size_t first, size_t count);
+vg_status __wrap_vg_measures__check_units(const vg_kernel_job *job, size_t first, size_t count) {
+    work_note(WORK_CHECK, first, count);
+    return __real_vg_measures__check_units(job, first, count);
+}
+extern vg_status __real_vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count);
+vg_status __wrap_vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count);
+vg_status __wrap_vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count) {
+    work_note(WORK_CHECK, first, count + 1000000);
+    return __real_vg_measures__bad_row(job, first, count);
 }
 
 /* --- kernels of the evaluation */

@@ -169,6 +169,17 @@ static void draw_switches(vg_score_options *o) {
     o->threads = 1 + (unsigned)rng_below(3);
 }
 
+/* A k for every class, near each other or far apart. */
+static void draw_class_k(vg_score_options *o, size_t c) {
+    static double class_k[1000];
+    for (size_t i = 0; i < c && i < 1000; i++)
+        class_k[i] = log_uniform(-0.3, 0.3);
+    if (rng_below(4) == 0)
+        class_k[rng_below(c)] = 9;
+    o->class_k = c <= 1000 ? class_k : NULL;
+    o->class_k_count = rng_below(4) ? c : 1;
+}
+
 static void draw_values(problem *p, size_t n, size_t m, size_t c) {
     static const maker kinds[] = {MAKE_DIRICHLET,  MAKE_ONE_HOT,   MAKE_IDENTICAL, MAKE_NEAR,  MAKE_UNIFORM,
                                   MAKE_ZERO_CLASS, MAKE_SOME_ZERO, MAKE_TIE,       MAKE_FLOOR, MAKE_DENORMAL,
@@ -207,6 +218,8 @@ static seen see_shape(size_t n, size_t m, size_t c, vg_dtype type, vg_task task)
     p.options.logits = rng_below(5) == 0;
     p.options.renormalise = type != VG_F64 && type != VG_F32 && !p.options.logits && task == VG_TASK_MULTICLASS;
     p.first = rng_below(2) ? 0 : rng_below(n + 1);
+    if (rng_below(5) == 0)
+        draw_class_k(&p.options, c);
     draw_values(&p, n, m, c);
     draw_view(&p, type, n, m, c);
     seen s = see_problem(&p);
