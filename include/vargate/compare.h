@@ -52,7 +52,8 @@ typedef struct vg_compare_result {
     const vg_figure_table *table;   /* accuracy, F1, ECE, NLL, Brier, D, AURC, error AUROC, OOD AUROC of each row */
     const vg_estimate *differences; /* count x columns: to the first row, with intervals; NaN where not paired */
     const double *p_values;         /* count x columns; NaN where there is no test. Accuracy: McNemar's exact test;
-                                         others: paired bootstrap. ECE, D and OOD AUROC have none */
+                                         others, and all of images, whole ones of which are drawn: paired bootstrap.
+                                         ECE, D and OOD AUROC have none */
 } vg_compare_result;
 
 enum { VG_COMPARE_MOST = 64 }; /* inputs of a comparison */

@@ -14,6 +14,7 @@
 #include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
 #include "workflow/row_names.h"
+#include "workflow/site_evaluation.h"
 
 enum { PATH_ROOM = 4400 };
 
@@ -155,18 +156,43 @@ static vg_status evaluate_input(vg_compare_row *row, vg_score_input *in, const v
     return status;
 }
 
+/* Images: figures of all sites in bounded memory, and resamples of images, whose sites are not independent. */
+static vg_status evaluate_images(vg_compare_row *row, vg_score_input *in, const vg_compare_options *own) {
+    enum { FEWEST_IMAGES = 3 };
+    vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
+    vg_site_figures sites = {.evaluation = NULL};
+    VG_TRY(vg_score_input__need_labels(in));
+    row->images = vg_score_input__shape(in)[0];
+    how.curve_points = VG_COMPARE_CURVE;
+    how.resamples = row->images < FEWEST_IMAGES ? 0 : own->resamples;
+    how.seed = own->seed;
+    how.confidence = own->confidence;
+    if (how.resamples > 0 && !(row->replicates = malloc(how.resamples * VG_PAIRED_FIGURES * sizeof *row->replicates)))
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    sites.pairs = row->replicates;
+    VG_TRY(vg_site_evaluation__run(&sites, in, &how));
+    take_figures(row, sites.evaluation, lowest_aurc(sites.evaluation));
+    row->figures[VG_COMPARE_DIVERSITY].value = sites.summary.diversity;
+    row->rows = sites.evaluation->rows;
+    row->digest = sites.labels;
+    vg_evaluation_free(sites.evaluation);
+    vg_site_images__free(&sites.images);
+    return keep_names(row, in);
+}
+
 /* Adds a file of predictions as one row. */
 static vg_status add_predictions(vg_compare_rows *rows, const char *path, const char *shown, const char *variant,
                                  const vg_input_options *input, const vg_compare_options *own) {
     vg_compare_row *row;
     vg_score_input in;
     VG_TRY(new_row(&row, rows, shown, variant));
-    VG_TRY(vg_score_input__open(&in, path, input, &own->job));
+    VG_TRY(vg_score_input__open_maps(&in, path, input, input->labels, &own->job));
     row->shown.n = in.layout.n;
     row->shown.m = in.layout.m;
     row->shown.c = in.layout.c;
     row->multilabel = in.layout.multilabel;
-    vg_status status = evaluate_input(row, &in, own);
+    vg_status status = vg_score_input__images(&in) && !row->multilabel ? evaluate_images(row, &in, own)
+                                                                       : evaluate_input(row, &in, own);
     vg_score_input__close(&in);
     row->shown.predictions = 1;
     return status;

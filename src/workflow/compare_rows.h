@@ -40,6 +40,8 @@ typedef struct vg_compare_row {
     uint8_t *errors; /* rows: samples, or (sample, label) pairs */
     size_t rows;
     double *replicates; /* resamples x VG_PAIRED_FIGURES; NULL without a bootstrap */
+    size_t images;      /* whose sites are the rows, without labels and errors; 0: rows are samples */
+    uint64_t digest;    /* of the label maps of images */
     /* OOD sets of a run. */
     char **ood_names;
     double *ood_auroc;

@@ -40,12 +40,16 @@ static bool same_class(const vg_compare_row *a, int64_t in_a, const vg_compare_r
     return strcmp(a->class_names[in_a], b->class_names[in_b]) == 0;
 }
 
-/* Labels are compared by the names of their classes; those of a multilabel sample are in the order of the classes. */
+/* Labels are compared by the names of their classes; those of a multilabel sample and of images, of which a digest is
+ * kept, are in the order of the classes. */
 static bool same_samples(const vg_compare_row *a, const vg_compare_row *b) {
-    bool same = a->shown.predictions && b->shown.predictions && a->rows == b->rows && a->label_count == b->label_count;
-    if (same && a->multilabel) {
+    bool same = a->shown.predictions && b->shown.predictions && a->rows == b->rows &&
+                a->label_count == b->label_count && a->images == b->images;
+    if (same && (a->multilabel || a->images)) {
         for (size_t c = 0; c < a->classes && same; c++)
             same = same_class(a, (int64_t)c, b, (int64_t)c);
+        if (a->images)
+            return same && a->digest == b->digest;
         return same && memcmp(a->labels, b->labels, a->label_count * sizeof *a->labels) == 0;
     }
     for (size_t i = 0; same && i < a->label_count; i++)
@@ -81,7 +85,8 @@ static vg_status test_row(compare_owner *owner, size_t index) {
         vg_compare_figure f = tested[i].figure;
         VG_TRY(vg_evaluate__difference(&differences[f], &p[f], differences[f].value, tested[i].paired, &pair));
     }
-    if (!row->multilabel) { /* a sample's labels are not independent: only the bootstrap of samples is valid */
+    /* A sample's labels, and an image's sites, are not independent: only a bootstrap of samples or images is valid. */
+    if (!row->multilabel && !row->images) {
         size_t a, b;
         discordant(&a, &b, first, row);
         p[VG_COMPARE_ACCURACY] = vg_evaluate__mcnemar(a, b);

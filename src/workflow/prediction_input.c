@@ -259,7 +259,7 @@ static vg_status open_input(vg_score_input *in, const char *path, const vg_input
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_input_options"));
     options = &own;
     if (options->ignore && !maps)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --ignore does not go with ood and compare", path);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: --ignore does not go with ood", path);
     in->measures = options->fields ? options->fields : VG_FIELDS_ALL;
     vg_status status = open_parts(in, options, labels, maps);
     if (status != VG_OK)

@@ -17,7 +17,7 @@ enum { SITES, ERRORS, NLL, BRIER, FIXED, PER_CLASS = 3, PER_K = 2, GROUPS = 256,
 
 vg_status vg_site_bootstrap__new(vg_site_bootstrap *b, size_t images, size_t classes, const double *k, size_t k_count,
                                  const vg_evaluate_file_options *own) {
-    *b = (vg_site_bootstrap){.images = images, .classes = classes, .k = k, .k_count = k_count};
+    *b = (vg_site_bootstrap){.images = images, .classes = classes, .k = k, .k_count = k_count, .lowest = INFINITY};
     b->resamples = own->resamples;
     b->seed = own->seed;
     b->confidence = own->confidence;
@@ -128,6 +128,12 @@ static void set_interval(const figure *f, const double *values, size_t stride, d
         vg_evaluate__interval(f->estimate, &f->rule, column, count, b->confidence);
 }
 
+/* Values of the resamples, `stride` apart, become a figure of the pairs. */
+static void keep_pairs(vg_site_bootstrap *b, vg_paired_figure figure, const double *values, size_t stride) {
+    for (size_t r = 0; b->pairs && r < b->resamples; r++)
+        b->pairs[r * VG_PAIRED_FIGURES + figure] = values[r * stride];
+}
+
 vg_status vg_site_bootstrap__whole(vg_site_bootstrap *b, vg_evaluation *e) {
     size_t figures = 5 + 2 * b->k_count + 2 * b->classes;
     double *sums = NULL, *values = NULL, *column = NULL;
@@ -151,6 +157,10 @@ vg_status vg_site_bootstrap__whole(vg_site_bootstrap *b, vg_evaluation *e) {
         list_figures(list, e, b);
         for (size_t f = 0; f < figures; f++)
             set_interval(&list[f], values + f, figures, column, b);
+        keep_pairs(b, VG_PAIRED_ACCURACY, values, figures); /* in the order of whole_figures */
+        keep_pairs(b, VG_PAIRED_F1, values + 1, figures);
+        keep_pairs(b, VG_PAIRED_NLL, values + 3, figures);
+        keep_pairs(b, VG_PAIRED_BRIER, values + 4, figures);
         e->resamples = b->resamples;
         e->confidence = b->confidence;
     }
@@ -274,6 +284,11 @@ static vg_status rank_resamples(vg_site_bootstrap *b, vg_ranking *r, group_count
     }
     for (size_t f = 0; f < figures && status == VG_OK; f++)
         set_interval(&list[f], values + f, figures, column, b);
+    if (status == VG_OK && r->aurc.value < b->lowest) {
+        b->lowest = r->aurc.value;
+        keep_pairs(b, VG_PAIRED_AURC, values, figures); /* in the order of rank_figures */
+        keep_pairs(b, VG_PAIRED_AUROC, values + 3, figures);
+    }
     vg_base__release(sums);
     vg_base__release(parts);
     vg_base__release(values);

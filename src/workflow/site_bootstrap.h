@@ -7,6 +7,7 @@
 #ifndef VG_WORKFLOW_SITE_BOOTSTRAP_H
 #define VG_WORKFLOW_SITE_BOOTSTRAP_H
 
+#include "evaluate/paired.h"
 #include "vargate/evaluate.h"
 #include "vargate/workflow.h"
 #include "workflow/value_spill.h"
@@ -21,6 +22,8 @@ typedef struct vg_site_bootstrap {
                       kept errors) */
     double *sums;  /* images x width */
     double *drawn; /* images: the number of times the resample holds each */
+    double *pairs; /* resamples x VG_PAIRED_FIGURES, of the measure of lowest AURC; NULL: not wanted. Borrowed */
+    double lowest; /* that AURC so far */
 } vg_site_bootstrap;
 
 /* Of `own` the resamples, the seed and the confidence are read. Free also after a failure. */

@@ -155,6 +155,8 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
     const int64_t *labels = vg_score_input__labels(job->in, first);
     size_t kept = 0, before = job->tallied;
     VG_TRY(make_room(job, rows));
+    for (size_t i = 0; i < rows; i++) /* FNV-1a */
+        job->out->labels = (job->out->labels ^ (uint64_t)labels[i]) * 1099511628211u;
     for (size_t i = 0; i < rows; i++)
         if (labels[i] >= 0) {
             job->labels[kept] = labels[i];
@@ -320,8 +322,10 @@ static vg_status prepare(site_job *job, vg_field_set set) {
     VG_TRY(vg_site_images__new(&job->out->images, vg_score_input__shape(job->in)));
     if (job->own->resamples == 0)
         return VG_OK;
-    return vg_site_bootstrap__new(&job->bootstrap, job->out->images.count, layout->c, layout->k, layout->k_count,
-                                  job->own);
+    vg_status status = vg_site_bootstrap__new(&job->bootstrap, job->out->images.count, layout->c, layout->k,
+                                              layout->k_count, job->own);
+    job->bootstrap.pairs = job->out->pairs;
+    return status;
 }
 
 static void release(site_job *job) {
@@ -341,7 +345,7 @@ static void release(site_job *job) {
 vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_evaluate_file_options *own) {
     vg_field_set set = vg_score_input__compared(in) & VG_FIELDS_MEASURES;
     site_job job = {.in = in, .own = own, .out = out};
-    *out = (vg_site_figures){.evaluation = NULL};
+    *out = (vg_site_figures){.labels = 14695981039346656037u, .pairs = out->pairs};
     if (own->resamples > 0 && vg_score_input__shape(in)[0] < FEWEST_IMAGES)
         return vg_base__fail(VG_ERR_DATA,
                              "%s: --bootstrap draws images, whose sites are not independent: %zu image%s, at least %d "

@@ -11,13 +11,15 @@ typedef struct vg_site_figures {
     vg_evaluation *evaluation;
     vg_score_summary summary;
     vg_site_images images;
+    uint64_t labels; /* a digest of the labels of all sites, those that are left out included */
+    double *pairs;   /* in: resamples x VG_PAIRED_FIGURES for the figures of the resamples; NULL: not wanted */
 } vg_site_figures;
 
 /* The number of sites that are ranked in memory at a time; the others stay in a file. Tests set it, before the first
  * evaluation, so that few sites make several parts. */
 extern size_t vg_site_evaluation__part_rows;
 
-/* The input must have its label maps. */
+/* The input must have its label maps. Of `out` only `pairs` is read. */
 vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_evaluate_file_options *own);
 
 #endif

@@ -193,7 +193,27 @@ fails_with 1 "no labels in it"
 run score one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
 fails_with 1 "every site is left out by --ignore 255"
 run ood one.npy one.npy --axes MNCHW --renormalise --ignore 255
-fails_with 1 "--ignore does not go with ood and compare"
+fails_with 1 "--ignore does not go with ood"
+
+# compare: the figures of evaluate, intervals and tests from resamples of images, whose sites are not independent.
+run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --bootstrap 100 --json
+low=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["intervals"]["nll"][0])' <"$folder/out")
+nll=$(json nll)
+run compare one.npy packed.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise
+exits 1 # the axes of the second are others
+sites worse.npy MNCHW f2
+run compare one.npy one.npy worse.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --bootstrap 100 \
+    -o images.csv
+exits 0
+near "$(csv images.csv nll 0)" "$nll" 1e-12
+near "$(csv images.csv nll_low 0)" "$low" 1e-12
+near "$(csv images.csv nll_p 1)" 1
+near "$(csv images.csv accuracy_p 1)" 1
+near "$(csv images.csv nll_difference 2)" 0 1e-3
+near "$(csv images.csv aurc 1)" "$(csv images.csv aurc 0)"
+sites small.npy labels-one
+run compare one.npy one.npy --axes MNCHW --labels small.npy --renormalise
+fails_with 1 "labels are (5, 7), but the predictions have sites (3, 5, 7)"
 # --ignore in calibrate and fit-k: the fit of the sites that stay, as samples.
 # nan.npy: the same with the second half of the elements not a number
 python3 -c 'b = open("one.npy", "rb").read(); n = (len(b) - 128) // 8 * 4
