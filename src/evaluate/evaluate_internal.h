@@ -79,11 +79,22 @@ typedef struct vg_rank_bounds {
 } vg_rank_bounds;
 typedef struct vg_bucket_map {
     const vg_rank_cell *cells;
-    unsigned shift; /* key to cell */
-    uint64_t below; /* mask of the bits below it */
+    uint64_t least, most; /* keys of the first and of the last cell; keys outside go to these */
+    unsigned shift;       /* key - least to cell */
+    uint64_t below;       /* mask of the bits below it */
     size_t buckets;
     vg_rank_bounds *bounds;
+    uint64_t allowed, allowed_span; /* keys allowed .. allowed + allowed_span have their place, others do not */
 } vg_bucket_map;
+/* The place of a key in the cells. */
+static inline uint64_t vg_evaluate__inside(const vg_bucket_map *map, uint64_t key) {
+    return (key < map->least ? map->least : key > map->most ? map->most : key) - map->least;
+}
+static inline size_t vg_evaluate__bucket(const vg_bucket_map *map, uint64_t key) {
+    uint64_t inside = vg_evaluate__inside(map, key);
+    vg_rank_cell cell = map->cells[inside >> map->shift];
+    return cell.first + (size_t)((inside & map->below) >> cell.shift);
+}
 
 /* A measure as it is ranked: max(values - less, 0) + plus, row by row and with the measure's stride, where those are
  * not NULL. */
@@ -97,6 +108,12 @@ static inline double vg_evaluate__value(const vg_rank_column *column, size_t row
     if (column->less)
         value = value < column->less[at] ? 0 : value - column->less[at];
     return column->plus ? value + column->plus[at] : value;
+}
+/* The key of a row's uncertainty. That of a certainty is the complement, so that zeros have the highest bit of the
+ * others, which are rarely negative. */
+static inline uint64_t vg_evaluate__row_key(const vg_rank_column *column, size_t row) {
+    uint64_t key = vg_evaluate__key(vg_evaluate__value(column, row));
+    return column->measure.certainty ? ~key : key;
 }
 
 /* Rows to be ordered: a measure's values and the error marks. */
@@ -131,9 +148,15 @@ typedef struct vg_area {
     double area, positives, negatives;
 } vg_area;
 
+/* An item of a run whose next neighbour has the same key: its index, and the errors before it. */
+typedef struct vg_rank_tie {
+    uint32_t item, errors;
+} vg_rank_tie;
+
 typedef struct vg_rank_room vg_rank_room;
 typedef struct vg_row_kernels {
-    /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a value is NaN. */
+    /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a key is not allowed
+     * there. */
     bool (*gather_rows)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                         size_t last);
     /* Replaces counts by their exclusive prefix sums; the total is below 2^16. */
@@ -145,8 +168,8 @@ typedef struct vg_row_kernels {
     /* Finds the items that are errors (lowest bit set) and returns how many there are; their positions, counted from
      * `first`, go to where[], which has memory for n + 8. *tied: whether two neighbours have the same key. */
     size_t (*find_errors)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);
-    /* The indices of the items whose next neighbour has the same key, and their number; ties[] has memory for n. */
-    size_t (*find_ties)(uint32_t *ties, const uint64_t *items, size_t n);
+    /* The items whose next neighbour has the same key, and their number; ties[] has memory for n. */
+    size_t (*find_ties)(vg_rank_tie *ties, const uint64_t *items, size_t n);
     /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial
      * sums in turn, and returns the sum of all before[i]. */
     uint64_t (*walk)(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all);
@@ -188,7 +211,7 @@ struct vg_rank_room {
     vg_rank_bounds *bounds;   /* and the range of its values */
     vg_rank_cell *cells;
     uint64_t *hot;   /* a bucket and its sorted copy, */
-    uint16_t *fine;  /* and its cells: small enough for the first-level cache. Between two sorts, scratch */
+    uint16_t *fine;  /* and its cells: small enough for the first-level cache */
     uint64_t *spill; /* 2 spill_rows: instead of `hot` for large buckets, allocated when there is one */
     size_t spill_rows;
     uint32_t *before;           /* rows and 8 more: rows before each group */
@@ -196,7 +219,6 @@ struct vg_rank_room {
     vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
 };
-enum { VG_FINE_TIES = 8192 };                           /* rows of a bucket whose ties `fine` can hold */
 enum { VG_CHUNK = 512, VG_CHUNK_BYTES = VG_CHUNK * 8 }; /* rows in a chunk; a bucket is a chain of chunks */
 /* Appends an item to a bucket. */
 static inline void vg_evaluate__append(vg_rank_room *room, size_t bucket, uint64_t item) {
@@ -226,6 +248,7 @@ typedef struct vg_rank_run {
     const uint64_t *items;
     size_t count;
     uint64_t high; /* the highest bit of all its keys */
+    void *scratch; /* 8 bytes for each item, for the caller's use */
 } vg_rank_run;
 vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
                                   const uint8_t *errors, size_t error_stride, size_t rows);

@@ -1,8 +1,8 @@
 /* rank_buckets.c - orders the rows of a measure, one small bucket at a time: every ranking starts from this.
  *
- *  1. A sample of the rows shows the distribution of the keys. Cells of equal width (the sign, the exponent and a few
- *     bits of the mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse
- *     neighbours are joined.
+ *  1. A sample of the rows shows the distribution of the keys. Cells of equal width, from the least to the largest
+ *     key of the sample, become buckets of about equal mass: full cells are cut in equal parts, sparse neighbours are
+ *     joined. Keys outside belong to the first or the last cell.
  *  2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes per row are read, 8 written.
  *     An item is the key with the error mark as its lowest bit, so that of equal values the correct rows come first.
  *     The key's highest bit does not fit into the item; it is the same for all items of a bucket.
@@ -16,12 +16,13 @@
 
 enum {
     QUARTERS = 4,
-    WIDE_CELL_BITS = 12,   /* cells of few rows: sign and exponent */
-    NARROW_CELL_BITS = 16, /* of many: and four bits of the mantissa */
+    CELL_BITS = 11,      /* cells from the least to the largest key of the sample; more where these would be wider */
+    WIDE_CELL_BITS = 16, /* than those of all keys: sign, exponent and four bits of the mantissa, */
+    FEW_CELL_BITS = 12,  /* for few rows sign and exponent */
     MANY_ROWS = 1 << 15,
     MOST_BUCKETS = 4096,
     BUCKET_ROWS = 384,
-    WANTED_BUCKETS = 384, /* with more, the cursors of the buckets do not fit the caches while rows are gathered */
+    WANTED_BUCKETS = 256, /* with more, the cursors of the buckets do not fit the caches while rows are gathered */
     ONE_BUCKET = 1024,    /* so few rows need no map */
     SAMPLED = 1 << 14,    /* rows at most, */
     SPARSE = 8,           /* and every eighth at most, */
@@ -34,14 +35,10 @@ enum {
 };
 
 /* --- cells to buckets ------------------------------------------------------------------------------------------- */
-static inline size_t bucket_of(const vg_bucket_map *map, uint64_t key) {
-    vg_rank_cell cell = map->cells[key >> map->shift];
-    return cell.first + (size_t)((key & map->below) >> cell.shift);
-}
 
-/* The cells that the sample counts in: the first and the last. All others are empty, and are not read. */
+/* The cells of a map. A bucket begins at every multiple of `quarter`. */
 typedef struct cell_range {
-    size_t first, last;
+    size_t count, quarter;
 } cell_range;
 
 /* Sets cells from .. to - 1 to one value, some at a time. */
@@ -54,27 +51,34 @@ static void fill_cells(vg_rank_cell *cells, size_t from, size_t to, vg_rank_cell
 }
 
 /* The first cell from i on, below `end`, that is not empty; `end` when all are. */
-static size_t next_used(const vg_rank_cell *cells, size_t i, size_t end, cell_range used) {
-    i = i < used.first ? used.first : i;
-    while (i <= used.last && i < end && cells[i].first == 0)
+static size_t next_used(const vg_rank_cell *cells, size_t i, size_t end) {
+    while (i < end && cells[i].first == 0)
         i++;
-    return i <= used.last && i < end ? i : end;
+    return i;
+}
+
+/* The range of the items of a bucket, cells first .. end - 1. Not known where it includes keys outside of the cells, or
+ * has many cells, which are empty but for a few. */
+static vg_rank_bounds cell_bounds(const vg_bucket_map *map, size_t first, size_t end, size_t count) {
+    if (first == 0 || end == count || end - first > 2 * JOINED)
+        return (vg_rank_bounds){0, 0};
+    return (vg_rank_bounds){(map->least + ((uint64_t)first << map->shift)) << 1,
+                            vg_evaluate__bits(end - first - 1) + map->shift + 1};
 }
 
 /* cells[].first holds counts of the sample, each of which represents `step` rows; a bucket is to have `wanted` rows.
- * False when there would be too many buckets. */
-static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted,
-                      cell_range used) {
+ * The first and the last cell, where the keys outside are, are a bucket each. False when there would be too many. */
+static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t step, size_t wanted, cell_range range) {
     /* rows in the open bucket of joined cells, and its first cell; `buckets` is the index of the next one */
-    size_t buckets = 0, open = 0, start = 0;
+    size_t buckets = 0, open = 0, start = 0, last = range.count - 1;
     bool is_open = false;
-    for (size_t i = 0; i < count; i++) {
-        size_t rows = i < used.first || i > used.last ? 0 : cells[i].first * step;
-        if ((i & (count / QUARTERS - 1)) == 0) { /* no bucket spans more than a quarter of all keys */
+    for (size_t i = 0; i < range.count; i++) {
+        size_t rows = cells[i].first * step;
+        if (i % range.quarter == 0 || i == last) {
             buckets += is_open;
             is_open = false;
         }
-        if (rows > wanted) {
+        if (rows > wanted && i > 0 && i < last) {
             unsigned bits = vg_evaluate__bits((rows - 1) / wanted);
             bits = bits > map->shift ? map->shift : bits;
             buckets += is_open;
@@ -83,11 +87,12 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
             if (buckets + ((size_t)1 << bits) > MOST_BUCKETS)
                 return false;
             for (size_t part = 0; part < (size_t)1 << bits; part++, buckets++) {
-                map->bounds[buckets].least = ((uint64_t)i << map->shift | (uint64_t)part << (map->shift - bits)) << 1;
-                map->bounds[buckets].range = map->shift - bits + 1;
+                uint64_t from = ((uint64_t)i << map->shift) + ((uint64_t)part << (map->shift - bits));
+                map->bounds[buckets] = (vg_rank_bounds){(map->least + from) << 1, map->shift - bits + 1};
             }
         } else {
-            if (is_open && (open + rows > wanted || (rows > 0 && (open == 0 || i - start >= JOINED)))) {
+            bool full = open + rows > wanted || (rows > 0 && (open == 0 || i - start >= JOINED));
+            if (is_open && (start == 0 || full)) {
                 buckets++;
                 is_open = false;
             }
@@ -96,9 +101,10 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
             start = is_open ? start : i;
             open = is_open ? open + rows : rows;
             is_open = true;
-            map->bounds[buckets].range = 0;
-            size_t end = next_used(cells, i + 1, (i / (count / QUARTERS) + 1) * (count / QUARTERS), used);
+            size_t limit = (i / range.quarter + 1) * range.quarter;
+            size_t end = i == last ? range.count : next_used(cells, i + 1, limit < last ? limit : last);
             fill_cells(cells, i, end, (vg_rank_cell){(uint32_t)buckets, map->shift}); /* and the empty ones after it */
+            map->bounds[buckets] = cell_bounds(map, start, end, range.count);
             i = end - 1;
         }
     }
@@ -106,33 +112,73 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
     return true;
 }
 
-/* Makes the map for a measure from one row in `step`. */
-static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *column, size_t rows) {
-    unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
-    size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
-    double sign = column->measure.certainty ? -1 : 1;
-    uint16_t *sample = room->fine; /* the cells of the sample, at most twice SAMPLED */
-    size_t count = 0;
-    cell_range used = {(size_t)1 << bits, 0};
-    *map = (vg_bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
+/* All numbers, by their keys: one sign or both. */
+static void allow_keys(vg_bucket_map *map, bool negative, bool positive) {
+    const uint64_t middle = (uint64_t)1 << 63;
+    map->allowed = negative ? vg_evaluate__key(-INFINITY) : middle;
+    map->allowed_span = (positive ? vg_evaluate__key(INFINITY) : middle - 1) - map->allowed;
+}
+
+/* The cells for a sample of keys: between the least and the largest, with one to spare on both sides for the keys
+ * outside; or cells of all keys, because a bucket's keys must have the same highest bit. */
+static cell_range make_cells(vg_bucket_map *map, uint64_t least, uint64_t most, unsigned wide_bits, bool wide) {
+    bool positive = most >> 63, negative = !(least >> 63);
+    *map = (vg_bucket_map){.most = UINT64_MAX, .shift = 64 - wide_bits};
+    cell_range cells = {.quarter = ((size_t)1 << wide_bits) / QUARTERS};
+    wide = wide || (positive && negative);
+    allow_keys(map, wide || negative, wide || positive);
+    if (!wide) {
+        uint64_t first = map->allowed, end = map->allowed + map->allowed_span; /* NaN, refused later, is outside */
+        least = least < first ? first : least > end ? end : least;
+        most = most < least ? least : most > end ? end : most;
+        unsigned range = vg_evaluate__bits(most - least);
+        unsigned shift = range > CELL_BITS ? range - CELL_BITS : 0;
+        map->shift = shift < map->shift ? shift : map->shift;
+        uint64_t spare = (uint64_t)1 << map->shift;
+        map->least = least - first > spare ? least - spare : first;
+        map->most = end - most > spare ? most + spare : end;
+        cells.quarter = SIZE_MAX;
+    }
     map->below = ((uint64_t)1 << map->shift) - 1;
+    cells.count = (size_t)((map->most - map->least) >> map->shift) + 1;
+    return cells;
+}
+
+static unsigned cell_bits(size_t rows) { return rows < MANY_ROWS ? FEW_CELL_BITS : WIDE_CELL_BITS; }
+
+/* Makes the map for a measure from one row in `step`. Zeros, of which there may be many, lie outside of the cells. */
+static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *column, size_t rows, bool wide) {
+    size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
+    uint64_t *sample = (uint64_t *)(void *)room->before, least = UINT64_MAX, most = 0;
+    uint64_t zero = column->measure.certainty ? ~vg_evaluate__key(0) : vg_evaluate__key(0);
+    size_t count = 0;
     for (size_t i = 0; i + TOGETHER <= rows; i += TOGETHER * step)
         for (size_t j = i; j < i + TOGETHER; j++) {
-            size_t cell = (size_t)(vg_evaluate__key(sign * vg_evaluate__value(column, j)) >> map->shift);
-            used.first = cell < used.first ? cell : used.first;
-            used.last = cell > used.last ? cell : used.last;
-            sample[count++] = (uint16_t)cell;
+            uint64_t key = vg_evaluate__row_key(column, j);
+            least = key < least && key != zero ? key : least;
+            most = key > most && key != zero ? key : most;
+            sample[count++] = key;
         }
-    memset(room->cells + used.first, 0, (used.last + 1 - used.first) * sizeof *room->cells);
+    if (least > most)
+        least = most = zero;
+    cell_range range = make_cells(map, least, most, cell_bits(rows), wide);
+    map->cells = room->cells;
+    map->bounds = room->bounds;
+    memset(room->cells, 0, range.count * sizeof *room->cells);
     for (size_t i = 0; i < count; i++)
-        room->cells[sample[i]].first++;
-    return share_out(map, room->cells, (size_t)1 << bits, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS,
-                     used);
+        room->cells[vg_evaluate__inside(map, sample[i]) >> map->shift].first++;
+    return share_out(map, room->cells, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS, range);
 }
 
 /* One bucket for each quarter of all keys. */
 static void quarter(vg_bucket_map *map, vg_rank_room *room) {
-    *map = (vg_bucket_map){.cells = room->cells, .shift = 62, .below = ((uint64_t)1 << 62) - 1, .buckets = QUARTERS};
+    *map = (vg_bucket_map){.cells = room->cells,
+                           .most = UINT64_MAX,
+                           .shift = 62,
+                           .below = ((uint64_t)1 << 62) - 1,
+                           .buckets = QUARTERS,
+                           .bounds = room->bounds};
+    allow_keys(map, true, true);
     for (uint32_t i = 0; i < QUARTERS; i++) {
         room->cells[i] = (vg_rank_cell){i, 62};
         room->bounds[i].range = 0;
@@ -140,12 +186,13 @@ static void quarter(vg_bucket_map *map, vg_rank_room *room) {
 }
 
 /* --- rows to buckets -------------------------------------------------------------------------------------------- */
-static vg_status nan_found(const vg_rank_column *column, size_t rows) {
+static vg_status check_nan(const vg_rank_column *column, size_t rows) {
     size_t i = 0;
     while (i < rows && !isnan(vg_evaluate__value(column, i)))
         i++;
-    return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it",
-                         column->measure.name, i);
+    return i == rows ? VG_OK
+                     : vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it",
+                                     column->measure.name, i);
 }
 
 size_t vg_evaluate__bucket_rows(const vg_rank_room *room, size_t bucket) {
@@ -168,29 +215,42 @@ static vg_status make_spill(vg_rank_room *room, size_t buckets) {
     return VG_OK;
 }
 
-vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
-                                  const uint8_t *errors, size_t error_stride, size_t rows) {
-    vg_bucket_map map;
-    if (rows <= ONE_BUCKET || !learn(&map, room, column, rows))
-        quarter(&map, room);
-    room->chunks = (uint32_t)map.buckets;      /* each bucket begins with one chunk */
+/* Puts all rows into the buckets of a map. *fit: false where a value is not allowed in it. */
+static vg_status gather_all(bool *fit, vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *source,
+                            size_t rows) {
+    room->chunks = (uint32_t)map->buckets;     /* each bucket begins with one chunk */
     if (rows >= MANY_ROWS && !room->populated) /* once, by the worker that will write there */
-        vg_base__populate(room->items, (rows / VG_CHUNK + map.buckets) * VG_CHUNK_BYTES);
-    room->populated = true;
-    for (size_t b = 0; b < map.buckets; b++) {
+        vg_base__populate(room->items, (rows / VG_CHUNK + map->buckets) * VG_CHUNK_BYTES);
+    room->populated = *fit = true;
+    for (size_t b = 0; b < map->buckets; b++) {
         room->cursor[b] = room->items + b * VG_CHUNK;
         room->full[b] = 0;
     }
-    vg_rank_rows source = {*column, errors, error_stride};
-    for (size_t first = 0; first < rows; first += VG_SLICE) {
+    for (size_t first = 0; *fit && first < rows; first += VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
-        size_t last = rows - first < VG_SLICE ? rows : first + VG_SLICE;
-        if (!room->kernels->gather_rows(room, &map, &source, first, last))
-            return nan_found(column, rows);
+        *fit = room->kernels->gather_rows(room, map, source, first, rows - first < VG_SLICE ? rows : first + VG_SLICE);
+    }
+    return VG_OK;
+}
+
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
+                                  const uint8_t *errors, size_t error_stride, size_t rows) {
+    vg_bucket_map map;
+    vg_rank_rows source = {*column, errors, error_stride};
+    bool fit;
+    if (rows <= ONE_BUCKET || !learn(&map, room, column, rows, false))
+        quarter(&map, room);
+    VG_TRY(gather_all(&fit, room, &map, &source, rows));
+    if (!fit) { /* NaN, or a sign that the sample did not show */
+        VG_TRY(check_nan(column, rows));
+        if (!learn(&map, room, column, rows, true))
+            quarter(&map, room);
+        VG_TRY(gather_all(&fit, room, &map, &source, rows));
     }
     VG_TRY(make_spill(room, map.buckets));
-    *order =
-        (vg_rank_order){.room = room, .map = map, .buckets = map.buckets, .upper = bucket_of(&map, (uint64_t)1 << 63)};
+    *order = (vg_rank_order){.room = room, .map = map, .buckets = map.buckets, .upper = map.buckets};
+    if ((map.allowed + map.allowed_span) >> 63) /* positive values */
+        order->upper = vg_evaluate__bucket(&map, (uint64_t)1 << 63);
     return VG_OK;
 }
 
@@ -224,17 +284,17 @@ vg_rank_bounds vg_evaluate__bucket_bounds(const vg_rank_room *room, size_t bucke
     return (vg_rank_bounds){least, vg_evaluate__bits(most - least)};
 }
 
-/* Sorts the items of a bucket directly from its chunks into `to`. NULL, and nothing done, where the bucket is too small
- * or too large for that, or all of its items are equal. */
-static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
+/* Sorts the items of a bucket directly from its chunks into `to`. False, and nothing done, where the bucket is too
+ * small or too large for that, or all of its items are equal. */
+static bool sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
     if (n <= SMALL || n > LARGE)
-        return NULL;
+        return false;
     vg_rank_bounds bounds = vg_evaluate__bucket_bounds(room, bucket, n);
     uint64_t least = bounds.least;
     unsigned bits = vg_evaluate__bits(n) + room->kernels->finer, shift = bounds.range > bits ? bounds.range - bits : 0;
     uint16_t *cells = room->fine;
     if (bounds.range == 0)
-        return NULL;
+        return false;
     memset(cells, 0, sizeof *cells << (bounds.range - shift));
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
         const uint64_t *from = room->items + chunk * VG_CHUNK,
@@ -255,7 +315,7 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
     }
     if (shift > 0 && !fix_bucket_order(room, to, n))
         vg_evaluate__sort_keys(to, to + LARGE, n);
-    return to;
+    return true;
 }
 
 /* Copies the n items of a bucket out of its chunks. */
@@ -271,13 +331,13 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
         order->next++;
     if (order->next == order->buckets)
         return false;
-    run->items = sort_chunks(room->hot, room, order->next, n);
-    if (!run->items) {
-        uint64_t *items = n > LARGE ? room->spill : room->hot;
+    uint64_t *items = n > LARGE ? room->spill : room->hot, *scratch = items + (n > LARGE ? n : (size_t)LARGE);
+    if (!sort_chunks(items, room, order->next, n)) {
         gather(items, room, order->next, n);
-        sort_items(room, items, items + (n > LARGE ? n : (size_t)LARGE), n);
-        run->items = items;
+        sort_items(room, items, scratch, n);
     }
+    run->items = items;
+    run->scratch = scratch;
     run->count = n;
     run->high = order->next >= order->upper ? (uint64_t)1 << 63 : 0;
     order->next++;
@@ -290,7 +350,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
     if (rows > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: %zu rows, at most %u", rows, UINT32_MAX);
     size_t buckets = rows <= ONE_BUCKET ? (size_t)QUARTERS : (size_t)MOST_BUCKETS, chunks = rows / VG_CHUNK + buckets;
-    size_t cells = (size_t)1 << (rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS);
+    size_t cells = (size_t)1 << cell_bits(rows);
     const struct {
         void *place;
         size_t count, size;

@@ -39,10 +39,9 @@ static bool count_values(value_counts *v, const vg_rank_rows *in, size_t first, 
     const vg_rank_column column = in->column;
     const uint8_t *errors = in->errors;
     size_t error_stride = in->error_stride;
-    double sign = column.measure.certainty ? -1 : 1;
     for (size_t i = first; i < last; i++) {
-        double x = sign * vg_evaluate__value(&column, i);
-        size_t at = isnan(x) ? (size_t)MOST_VALUES : find_value(v, vg_evaluate__key(x));
+        bool unknown = isnan(vg_evaluate__value(&column, i));
+        size_t at = unknown ? (size_t)MOST_VALUES : find_value(v, vg_evaluate__row_key(&column, i));
         if (at == MOST_VALUES)
             return false;
         v->of[i % COUNTERS][at] += 1 + ((uint64_t)(errors[i * error_stride] != 0) << 32);
@@ -87,7 +86,7 @@ static void groups_of_values(vg_rank_groups *g, const value_counts *v) {
 typedef struct joining {
     vg_rank_groups *g;
     uint32_t *where;
-    size_t wrong, before;
+    size_t before;
     size_t done; /* errors that are in groups */
 } joining;
 
@@ -100,66 +99,36 @@ static void keep_singles(joining *j, size_t end) {
     j->done = end;
 }
 
-/* The first error from number j->done on at or after this row of the run: a search with growing steps, then within the
- * last one. */
-static size_t error_from(const joining *j, size_t row) {
-    size_t low = j->done, step = 1, high;
-    while (low + step < j->wrong && j->where[low + step] - j->before < row) {
-        low += step;
-        step *= 2;
-    }
-    high = low + step < j->wrong ? low + step : j->wrong;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (j->where[middle] - j->before < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Rows first .. end - 1 of the run share their value; the correct ones come first. */
-static void join_rows(joining *j, const uint64_t *items, size_t first, size_t end) {
+/* Joins the errors among `rows` rows of one value; `first`: the first of them. */
+static void join_rows(joining *j, vg_rank_tie first, size_t rows, size_t errors) {
     vg_rank_groups *g = j->g;
-    size_t correct = first;
-    while (correct < end && !(items[correct] & 1))
-        correct++;
-    if (correct == end)
-        return;
-    keep_singles(j, error_from(j, correct));
-    g->tied[g->tied_count++] = (vg_tied_group){(uint32_t)g->count, (uint32_t)(end - first), (uint32_t)(end - correct),
-                                               (uint32_t)(g->wrong + j->done)};
-    g->before[g->count++] = (uint32_t)(j->before + first);
-    j->done += end - correct;
+    keep_singles(j, first.errors);
+    g->tied[g->tied_count++] =
+        (vg_tied_group){(uint32_t)g->count, (uint32_t)rows, (uint32_t)errors, (uint32_t)(g->wrong + j->done)};
+    g->before[g->count++] = (uint32_t)(j->before + first.item);
+    j->done += errors;
 }
 
-/* ties: the rows of the run whose next has the same value. */
-static void add_tied(joining *j, const uint64_t *items, const uint32_t *ties, size_t count) {
+static void add_tied(joining *j, const uint64_t *items, const vg_rank_tie *ties, size_t count) {
     for (size_t t = 0, end; t < count; t = end) {
-        for (end = t + 1; end < count && ties[end] == ties[end - 1] + 1; end++)
+        for (end = t + 1; end < count && ties[end].item == ties[end - 1].item + 1; end++)
             ;
-        join_rows(j, items, ties[t], ties[end - 1] + 2);
+        vg_rank_tie last = ties[end - 1]; /* but one: it and its neighbour have the value, too */
+        size_t errors = last.errors + (items[last.item] & 1) + (items[last.item + 1] & 1) - ties[t].errors;
+        if (errors > 0)
+            join_rows(j, ties[t], last.item + 2 - ties[t].item, errors);
     }
-    keep_singles(j, j->wrong);
 }
 
 /* The groups of one run: items rising. Where no value is shared, every error is a group. */
-static vg_status add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_room *room, size_t before) {
-    uint32_t *where = g->before + g->count, *spilled = NULL, *ties = (uint32_t *)(void *)room->fine;
+static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_room *room, size_t before) {
+    joining join = {g, g->before + g->count, before, 0};
     bool tied;
-    size_t wrong = room->kernels->find_errors(where, &tied, run->items, run->count, (uint32_t)before);
-    if (tied) {
-        joining join = {g, where, wrong, before, 0};
-        if (run->count > VG_FINE_TIES)
-            VG_TRY(vg_base__alloc(&spilled, run->count, sizeof *spilled, "rows of equal value"));
-        ties = spilled ? spilled : ties;
-        add_tied(&join, run->items, ties, room->kernels->find_ties(ties, run->items, run->count));
-        vg_base__release(spilled);
-    } else
-        g->count += wrong;
+    size_t wrong = room->kernels->find_errors(join.where, &tied, run->items, run->count, (uint32_t)before);
+    if (tied)
+        add_tied(&join, run->items, run->scratch, room->kernels->find_ties(run->scratch, run->items, run->count));
+    keep_singles(&join, wrong);
     g->wrong += wrong;
-    return VG_OK;
 }
 
 vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const vg_rank_column *column,
@@ -181,7 +150,7 @@ vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const 
     VG_TRY(vg_evaluate__rank_order(&order, room, column, errors, error_stride, rows));
     size_t done = 0, slice = 0;
     while (vg_evaluate__rank_next(&run, &order)) {
-        VG_TRY(add_run(g, &run, room, done));
+        add_run(g, &run, room, done);
         done += run.count;
         if (done - slice >= VG_SLICE) {
             slice = done;

@@ -71,7 +71,8 @@ static void cover(vg_rank_sums *sums, const vg_rank_plan *plan, double before) {
         vg_evaluate__pass_risk(&sums->below[i], &sums->within[i], plan, plan->risk[i], before, sums->seen);
 }
 
-void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors) {
+/* What a group adds to the areas. */
+static inline void add_group(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors) {
     double after = before + mass, n = plan->n;
     double later = vg_evaluate__tail_at(plan, after);
     double within = mass == 1 ? 1 / after : (mass - before * (vg_evaluate__tail_at(plan, before) - later)) / mass;
@@ -79,6 +80,10 @@ void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, doubl
     sums->augrc += errors * ((n - after) + (mass + 1) / 2);
     sums->pairs += errors * ((before - sums->seen) + (mass - errors) / 2);
     sums->precision += errors * ((sums->total - sums->seen) / (n - before));
+}
+
+void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors) {
+    add_group(sums, plan, before, mass, errors);
     for (size_t i = 0; i < plan->coverage_count; i++) {
         double reached = plan->position[i] - before;
         if (reached > 0)
@@ -190,13 +195,12 @@ static double covered_at(const vg_rank_groups *g, double risk) {
 
 void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g) {
     *sums = (vg_rank_sums){.total = (double)g->wrong};
-    vg_rank_plan no_points = *plan;
-    no_points.coverage_count = no_points.risk_count = 0;
     size_t next = 0;
     for (size_t t = 0; t < g->tied_count; t++) {
         const vg_tied_group *tied = &g->tied[t];
         walk_single(sums, plan, g, next, tied->group);
-        vg_evaluate__rank_event(sums, &no_points, g->before[tied->group], tied->mass, tied->errors);
+        add_group(sums, plan, g->before[tied->group], tied->mass, tied->errors);
+        sums->seen += tied->errors;
         next = tied->group + 1;
     }
     walk_single(sums, plan, g, next, g->count);

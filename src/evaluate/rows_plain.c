@@ -7,18 +7,15 @@ static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_r
                         size_t last) {
     const vg_bucket_map m = *map;
     const vg_rank_column column = rows->column;
-    const double sign = column.measure.certainty ? -1 : 1;
     const uint8_t *error = rows->errors + first * rows->error_stride;
     size_t error_stride = rows->error_stride;
-    bool has_nan = false;
+    bool fit = true;
     for (size_t i = first; i < last; i++, error += error_stride) {
-        double x = sign * vg_evaluate__value(&column, i);
-        has_nan |= isnan(x);
-        uint64_t key = vg_evaluate__key(x);
-        vg_rank_cell cell = m.cells[key >> m.shift];
-        vg_evaluate__append(room, cell.first + (size_t)((key & m.below) >> cell.shift), key << 1 | (*error != 0));
+        uint64_t key = vg_evaluate__row_key(&column, i);
+        fit &= key - m.allowed <= m.allowed_span;
+        vg_evaluate__append(room, vg_evaluate__bucket(&m, key), key << 1 | (*error != 0));
     }
-    return !has_nan;
+    return fit;
 }
 
 /* Four counts of 16 bits are summed by one multiplication. */
@@ -61,11 +58,13 @@ static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, si
     return found;
 }
 
-static size_t find_ties(uint32_t *ties, const uint64_t *items, size_t n) {
+static size_t find_ties(vg_rank_tie *ties, const uint64_t *items, size_t n) {
     size_t found = 0;
+    uint32_t errors = 0;
     for (size_t i = 0; i + 1 < n; i++) {
-        ties[found] = (uint32_t)i;
+        ties[found] = (vg_rank_tie){(uint32_t)i, errors};
         found += (items[i] ^ items[i + 1]) <= 1;
+        errors += items[i] & 1;
     }
     return found;
 }
@@ -143,12 +142,8 @@ static void extremes(double *most, double *least, double *sum, const double *p, 
 
 static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                          size_t n) {
-    const double sign = rows->column.measure.certainty ? -1 : 1;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = vg_evaluate__key(sign * vg_evaluate__value(&rows->column, first + i));
-        vg_rank_cell cell = map->cells[key >> map->shift];
-        buckets[i] = cell.first + (uint32_t)((key & map->below) >> cell.shift);
-    }
+    for (size_t i = 0; i < n; i++)
+        buckets[i] = (uint32_t)vg_evaluate__bucket(map, vg_evaluate__row_key(&rows->column, first + i));
 }
 
 /* By selections: which kind a row is cannot be predicted. */

@@ -175,7 +175,7 @@ static size_t noted_errors(uint32_t *where, bool *tied, const uint64_t *items, s
     work_note(WORK_ROWS + 4, n, first);
     return REAL_ROWS->find_errors(where, tied, items, n, first);
 }
-static size_t noted_ties(uint32_t *ties, const uint64_t *items, size_t n) {
+static size_t noted_ties(vg_rank_tie *ties, const uint64_t *items, size_t n) {
     work_note(WORK_ROWS + 5, n, 0);
     return REAL_ROWS->find_ties(ties, items, n);
 }

@@ -76,6 +76,43 @@ static void same_order(void **unused) {
             }
 }
 
+/* Rows that the sample of the rows cannot show: of the other sign, zeros, far away. Rising keys, none lost. */
+static void rows_unlike_the_sample(void **unused) {
+    static const double odd[] = {-1, 0, -0.0, 1e-310, 1e300, INFINITY, -INFINITY, -1e-310, 1.5};
+    enum { ROWS = 70001, KINDS = sizeof odd / sizeof *odd };
+    double *values = room_for(ROWS * sizeof *values);
+    uint8_t *errors = room_for(ROWS);
+    (void)unused;
+    for (size_t kind = 0; kind < 4 * KINDS; kind++) {
+        vg_rank_column column = {.measure = {.name = "u", .values = values, .stride = 1, .certainty = kind % 2}};
+        double sign = kind / 2 % 2 ? -1 : 1;
+        uint64_t sum = 0, last = 0;
+        vg_rank_room room;
+        vg_rank_order order;
+        vg_rank_run run;
+        for (size_t r = 0; r < ROWS; r++) {
+            values[r] = r % 1000 == 999 ? odd[kind / 4] : sign * (1 + uniform());
+            errors[r] = draw() % 2;
+            sum += vg_evaluate__row_key(&column, r) + errors[r];
+        }
+        assert_int_equal(vg_evaluate__rank_room(&room, ROWS, NULL, 0), VG_OK);
+        assert_int_equal(vg_evaluate__rank_order(&order, &room, &column, errors, 1, ROWS), VG_OK);
+        while (vg_evaluate__rank_next(&run, &order))
+            for (size_t i = 0; i < run.count; i++) {
+                uint64_t key = run.high | run.items[i] >> 1;
+                assert_true(key >= last);
+                last = key;
+                sum -= key + (run.items[i] & 1);
+            }
+        assert_int_equal(sum, 0);
+        values[4999] = NAN;
+        assert_int_equal(vg_evaluate__rank_order(&order, &room, &column, errors, 1, ROWS), VG_ERR_DATA);
+        vg_evaluate__rank_room_free(&room);
+    }
+    free(values);
+    free(errors);
+}
+
 static void nan_is_found_in_every_lane(void **unused) {
     enum { ROWS = 67 };
     double values[3 * ROWS];
@@ -322,6 +359,7 @@ static void same_rule(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_order),
+        cmocka_unit_test(rows_unlike_the_sample),
         cmocka_unit_test(nan_is_found_in_every_lane),
         cmocka_unit_test(same_sums_and_marks),
         cmocka_unit_test(same_walks),

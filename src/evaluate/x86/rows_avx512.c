@@ -26,7 +26,7 @@ static inline void prefetch_rows(const double *from, size_t stride) {
         _mm_prefetch((const void *)((uintptr_t)from + 8 * FETCHED * stride + 64 * line), _MM_HINT_T1);
 }
 
-/* Items and buckets of n rows, a multiple of 8. Returns the lanes that held a NaN. */
+/* Items and buckets of n rows, a multiple of 8. Returns the lanes that held a key which is not allowed. */
 static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows,
                       size_t first, size_t n) {
     const vg_rank_column *column = &rows->column;
@@ -34,11 +34,14 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
     const double *values = column->measure.values, *less = column->less, *plus = column->plus;
     const uint8_t *error = rows->errors + first;
     const __m512i high = _mm512_set1_epi64(INT64_MIN), below = _mm512_set1_epi64((long long)map->below);
-    const __m512i flip = column->measure.certainty ? high : _mm512_setzero_si512(), one = _mm512_set1_epi64(1);
+    const __m512i flip = _mm512_set1_epi64(column->measure.certainty ? -1 : 0), one = _mm512_set1_epi64(1);
     const __m512i places =
         _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)stride));
+    const __m512i least = _mm512_set1_epi64((long long)map->least), most = _mm512_set1_epi64((long long)map->most);
+    const __m512i allowed = _mm512_set1_epi64((long long)map->allowed);
+    const __m512i allowed_span = _mm512_set1_epi64((long long)map->allowed_span);
     const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
-    __mmask8 nan_lanes = 0;
+    __mmask8 unfit = 0;
     for (size_t i = 0, at = first * stride; i < n; i += 8, at += 8 * stride) {
         prefetch_rows(values + at, stride);
         __m512d x = every(values + at, stride, places);
@@ -51,36 +54,37 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
             prefetch_rows(plus + at, stride);
             x = _mm512_add_pd(x, every(plus + at, stride, places));
         }
-        x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(x), flip));
         x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
-        nan_lanes |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
         __m512i bits = _mm512_castpd_si512(x);
         /* bits ^ (sign | high) */
         __m512i key = _mm512_ternarylogic_epi64(bits, _mm512_srai_epi64(bits, 63), high, 0x1e);
-        __m512i cell = _mm512_i64gather_epi64(_mm512_srl_epi64(key, shift), map->cells, sizeof *map->cells);
-        __m512i part = _mm512_srlv_epi64(_mm512_and_si512(key, below), _mm512_srli_epi64(cell, 32));
+        key = _mm512_xor_si512(key, flip);
+        unfit |= _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(key, allowed), allowed_span);
+        __m512i inside = _mm512_sub_epi64(_mm512_min_epu64(_mm512_max_epu64(key, least), most), least);
+        __m512i cell = _mm512_i64gather_epi64(_mm512_srl_epi64(inside, shift), map->cells, sizeof *map->cells);
+        __m512i part = _mm512_srlv_epi64(_mm512_and_si512(inside, below), _mm512_srli_epi64(cell, 32));
         _mm256_storeu_si256((__m256i *)(void *)(buckets + i), _mm512_cvtepi64_epi32(_mm512_add_epi64(cell, part)));
         __m512i marks = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(error + i)));
         __m512i item = _mm512_add_epi64(key, key);
         item = _mm512_mask_or_epi64(item, _mm512_test_epi64_mask(marks, marks), item, one);
         _mm512_storeu_si512(items + i, item);
     }
-    return nan_lanes;
+    return unfit;
 }
 
 static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                         size_t last) {
     uint64_t items[VG_ROW_BATCH];
     uint32_t buckets[VG_ROW_BATCH];
-    __mmask8 nan_lanes = 0;
+    __mmask8 unfit = 0;
     size_t i = first, stop = rows->error_stride == 1 ? last - (last - first) % 8 : first;
     for (size_t n; i < stop; i += n) {
         n = stop - i < VG_ROW_BATCH ? stop - i : (size_t)VG_ROW_BATCH;
-        nan_lanes |= place(items, buckets, map, rows, i, n);
+        unfit |= place(items, buckets, map, rows, i, n);
         for (size_t j = 0; j < n; j++)
             vg_evaluate__append(room, buckets[j], items[j]);
     }
-    return vg_evaluate__rows_plain.gather_rows(room, map, rows, i, last) && !nan_lanes;
+    return vg_evaluate__rows_plain.gather_rows(room, map, rows, i, last) && !unfit;
 }
 
 /* Sums within quarters of 8, then over the quarters, then the total of the previous vectors. */
@@ -125,17 +129,22 @@ static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, si
 }
 
 /* Most vectors hold no tie. */
-static size_t find_ties(uint32_t *ties, const uint64_t *items, size_t n) {
+static size_t find_ties(vg_rank_tie *ties, const uint64_t *items, size_t n) {
     const __m512i one = _mm512_set1_epi64(1);
     size_t found = 0, i = 0;
+    unsigned errors = 0;
     for (; i + 9 <= n; i += 8) {
         __m512i own = _mm512_loadu_si512(items + i), next = _mm512_loadu_si512(items + i + 1);
-        for (unsigned close = _mm512_cmple_epu64_mask(_mm512_xor_si512(own, next), one); close; close &= close - 1)
-            ties[found++] = (uint32_t)i + (uint32_t)__builtin_ctz(close);
+        unsigned wrong = _mm512_test_epi64_mask(own, one);
+        for (unsigned close = _mm512_cmple_epu64_mask(_mm512_xor_si512(own, next), one); close; close &= close - 1) {
+            unsigned lane = (unsigned)__builtin_ctz(close), below = wrong & ((1u << lane) - 1);
+            ties[found++] = (vg_rank_tie){(uint32_t)i + lane, errors + (unsigned)__builtin_popcount(below)};
+        }
+        errors += (unsigned)__builtin_popcount(wrong);
     }
     size_t rest = vg_evaluate__rows_plain.find_ties(ties + found, items + i, n - i);
-    for (size_t j = 0; j < rest; j++)
-        ties[found + j] += (uint32_t)i;
+    for (size_t j = found; j < found + rest; j++)
+        ties[j] = (vg_rank_tie){ties[j].item + (uint32_t)i, ties[j].errors + errors};
     return found + rest;
 }
 
@@ -198,11 +207,19 @@ static uint64_t walk(double sums[8], const uint32_t *before, size_t n, const dou
         places = _mm256_add_epi64(places, b);
         errors = _mm256_sub_pd(errors, _mm256_set1_pd(4));
     }
+    if (i < n) { /* adding 0 changes no sum */
+        __mmask8 rest = lanes(n - i);
+        __m128i own = _mm_maskz_loadu_epi32(rest, before + i);
+        __m256i b = _mm256_cvtepu32_epi64(own);
+        __m256d ratio = _mm256_div_pd(errors, _mm256_sub_pd(rows, _mm256_cvtepi64_pd(b)));
+        aurc = _mm256_add_pd(aurc, _mm256_mmask_i64gather_pd(_mm256_setzero_pd(), rest, b, tail, 8));
+        precision = _mm256_mask_add_pd(precision, rest, precision, ratio);
+        places = _mm256_add_epi64(places, b);
+    }
     _mm256_storeu_pd(sums, aurc);
     _mm256_storeu_pd(sums + 4, precision);
     __m128i halves = _mm_add_epi64(_mm256_castsi256_si128(places), _mm256_extracti128_si256(places, 1));
-    uint64_t sum = (uint64_t)_mm_cvtsi128_si64(halves) + (uint64_t)_mm_extract_epi64(halves, 1);
-    return sum + vg_evaluate__rows_plain.walk(sums, before + i, n - i, tail, left - (double)i, all);
+    return (uint64_t)_mm_cvtsi128_si64(halves) + (uint64_t)_mm_extract_epi64(halves, 1);
 }
 
 /* The first class of largest mean, leaving out class `without` (SIZE_MAX: none). */
