@@ -40,9 +40,6 @@ void vg_base__leave(vg_busy *busy);
         }                                                                                                              \
     } while (0)
 
-/* A constant word for a status: "ok", "argument", "memory", ... */
-const char *vg_status__name(vg_status status);
-
 /* Returns from the enclosing function if `expression` is not VG_OK; the message is already set. */
 #define VG_TRY(expression)                                                                                             \
     do {                                                                                                               \

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
 #include "base/base.h"
+#include "base/c_locale.h"
 
 static _Thread_local char message[1024];
 
@@ -24,21 +24,6 @@ vg_status vg_base__fail_text(vg_status status, const char *text) { return vg_bas
 
 vg_status vg_base__given(bool all, const char *what) {
     return all ? VG_OK : vg_base__fail(VG_ERR_ARGUMENT, "%s must not be NULL", what);
-}
-
-const char *vg_status__name(vg_status status) {
-    switch (status) {
-    case VG_OK: return "ok";
-    case VG_ERR_ARGUMENT: return "argument";
-    case VG_ERR_MEMORY: return "memory";
-    case VG_ERR_IO: return "io";
-    case VG_ERR_FORMAT: return "format";
-    case VG_ERR_DATA: return "data";
-    case VG_ERR_UNSUPPORTED: return "unsupported";
-    case VG_ERR_NUMERIC: return "numeric";
-    case VG_ERR_INTERRUPTED: return "interrupted";
-    }
-    return "unknown";
 }
 
 #ifndef VG_VERSION

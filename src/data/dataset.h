@@ -55,10 +55,6 @@ bool vg_dataset__counts_from_one(const vg_dataset *set);
 vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t seed);
 /* Elements of one image. */
 static inline size_t vg_dataset__image(const vg_dataset *set) { return set->channels * set->height * set->width; }
-/* Pixel (n, c, y, x) on the 0..1 scale. */
-static inline float vg_dataset__value(const vg_dataset *set, size_t offset) {
-    return set->is_float ? set->pixels.floats[offset] : (float)(set->pixels.bytes[offset] / 255.0);
-}
 /* Checks that every index lies in the set; NULL means 0 .. n - 1 and then count must be n. */
 vg_status vg_dataset__check_indices(const vg_dataset *set, const size_t *indices, size_t count);
 

@@ -169,8 +169,7 @@ vg_status vg_report__page(const vg_report *report, const vg_sink *sink);
 
 /* Figures: gnuplot scripts with their data inside. Names: "decomposition", "gated", "risk-coverage", "reliability",
  * "diversity", "training", "ood". */
-size_t vg_report__figure_count(void);
-const char *vg_report__figure_name(size_t figure);
+const char *vg_report__figure_name(size_t figure); /* NULL past the last */
 /* 1 when the report has the data of the figure, else 0. */
 int vg_report__figure_possible(const vg_report *report, size_t figure);
 /* terminal: "svg", "pdfcairo" or "pngcairo"; output: the file that gnuplot will write. */

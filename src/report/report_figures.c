@@ -28,8 +28,6 @@ static const figure figures[] = {
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
-size_t vg_report__figure_count(void) { return FIGURES; }
-
 const char *vg_report__figure_name(size_t index) { return index < FIGURES ? figures[index].name : NULL; }
 
 int vg_report__figure_possible(const vg_report *report, size_t index) {

@@ -77,17 +77,6 @@ static void message_belongs_to_its_thread(void **state) {
     assert_string_equal(vg_error_message(), "this thread's");
 }
 
-static void every_status_has_a_name(void **state) {
-    (void)state;
-    assert_string_equal(vg_status__name(VG_OK), "ok");
-    for (int a = VG_OK; a <= VG_ERR_INTERRUPTED; a++) {
-        assert_string_not_equal(vg_status__name((vg_status)a), "unknown");
-        for (int b = VG_OK; b < a; b++)
-            assert_string_not_equal(vg_status__name((vg_status)a), vg_status__name((vg_status)b));
-    }
-    assert_string_equal(vg_status__name((vg_status)99), "unknown");
-}
-
 /* --- options structs ---------------------------------------------------------------------------------------------- */
 
 /* The struct of an older release, and the current one. */
@@ -432,7 +421,6 @@ int main(void) {
         cmocka_unit_test(printable_is_valid_utf8),
         cmocka_unit_test(message_is_cut_not_overrun),
         cmocka_unit_test(message_belongs_to_its_thread),
-        cmocka_unit_test(every_status_has_a_name),
         cmocka_unit_test(smaller_options_take_defaults),
         cmocka_unit_test(impossible_option_sizes_are_refused),
         cmocka_unit_test(distances_between_words),

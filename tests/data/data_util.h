@@ -32,8 +32,7 @@
     do {                                                                                                               \
         vg_status status_ = (expression);                                                                              \
         if (status_ != (expected) || !strstr(vg_error_message(), (text)) || strchr(vg_error_message(), '\n'))          \
-            fail_msg("%s: %s, message '%s', expected '%s'", #expression, vg_status__name(status_), vg_error_message(), \
-                     (text));                                                                                          \
+            fail_msg("%s: %d, message '%s', expected '%s'", #expression, (int)status_, vg_error_message(), (text));    \
     } while (0)
 
 /* Options that search `place` first for a set; NULL: the default places alone. One of them lives at a time. */

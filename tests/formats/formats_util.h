@@ -28,8 +28,7 @@
 /* The call fails with this status, and its message holds this text and is one line. */
 static inline void assert_fails(vg_status status, vg_status expected, const char *text) {
     if (status != expected || !strstr(vg_error_message(), text))
-        fail_msg("status %s (%s), expected %s with '%s'", vg_status__name(status), vg_error_message(),
-                 vg_status__name(expected), text);
+        fail_msg("status %d (%s), expected %d with '%s'", (int)status, vg_error_message(), (int)expected, text);
     assert_null(strchr(vg_error_message(), '\n'));
 }
 

@@ -19,7 +19,7 @@ static void cut_anywhere(void **state) {
         for (size_t cut = 0; cut < size; cut++) {
             vg_status status = try_bytes(bytes, cut, paths[i]);
             if (status != VG_ERR_FORMAT)
-                fail_msg("%s cut at %zu: %s (%s)", paths[i], cut, vg_status__name(status), vg_error_message());
+                fail_msg("%s cut at %zu: status %d (%s)", paths[i], cut, (int)status, vg_error_message());
             assert_non_null(strstr(vg_error_message(), paths[i]));
         }
         for (size_t at = 0; at < size; at++)

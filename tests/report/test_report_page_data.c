@@ -292,17 +292,18 @@ static void figures_quote_what_comes_from_outside(void **state) {
     vg_report_ood set = {"x'; system 'touch hacked' \n`id` \\", 100, made.measures, figures};
     made.report.ood = &set;
     made.report.ood_count = 1;
-    size_t ood = 0;
-    while (ood < vg_report__figure_count() && strcmp(vg_report__figure_name(ood), "ood") != 0)
+    size_t ood = 0, count = 0;
+    while (vg_report__figure_name(count))
+        count++;
+    while (ood < count && strcmp(vg_report__figure_name(ood), "ood") != 0)
         ood++;
     assert_true(vg_report__figure_possible(&made.report, ood));
     assert_int_equal(vg_report__figure_script(&made.report, ood, "svg", "ood.svg", &sink), VG_OK);
     assert_non_null(strstr(t.bytes, "'x''; system ''touch hacked'' ??id? ?"));
     assert_null(strchr(t.bytes, '`'));
     assert_int_equal(vg_report__figure_script(&made.report, ood, "x11", "ood.svg", &sink), VG_ERR_ARGUMENT);
-    assert_null(vg_report__figure_name(vg_report__figure_count()));
-    assert_false(vg_report__figure_possible(&made.report, vg_report__figure_count()));
-    for (size_t f = 0; f < vg_report__figure_count(); f++) {
+    assert_false(vg_report__figure_possible(&made.report, count));
+    for (size_t f = 0; f < count; f++) {
         if (!vg_report__figure_possible(&made.report, f))
             assert_int_equal(vg_report__figure_script(&made.report, f, "svg", "x", &sink), VG_ERR_ARGUMENT);
     }

@@ -29,7 +29,7 @@ static char logit_file[300], probability_file[300];
 
 static void assert_ok(vg_status status) {
     if (status != VG_OK)
-        fail_msg("%s: %s", vg_status__name(status), vg_error_message());
+        fail_msg("status %d: %s", (int)status, vg_error_message());
 }
 
 static void place(char out[300], const char *name) { snprintf(out, 300, "%s/%s", folder, name); }

@@ -38,11 +38,6 @@ INLINE vf vf_set(float x) { return x - (vf){0}; }
 INLINE vd vd_bits(vl x) { return (vd)x; }
 INLINE vd vd_select(vl mask, vd yes, vd no) { return (vd)(((vl)yes & mask) | ((vl)no & ~mask)); }
 INLINE vl vl_select(vl mask, vl yes, vl no) { return (yes & mask) | (no & ~mask); }
-INLINE vd vd_load(const double *p) {
-    vd v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
 /* between floats and doubles */
 #if defined(VG_TIER_IS_AVX512)
 INLINE vd vd_from(vh x) { return (vd)_mm512_cvtps_pd((__m256)x); }
@@ -65,7 +60,6 @@ INLINE bool vl_any(vl m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m)
 INLINE vh vh_max(vh a, vh b) { return (vh)_mm256_max_ps((__m256)a, (__m256)b); }
 INLINE vh vh_min(vh a, vh b) { return (vh)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE int64_t vl_most(vl m) { return _mm512_reduce_max_epi64((__m512i)m); }
-INLINE int64_t vl_least(vl m) { return _mm512_reduce_min_epi64((__m512i)m); }
 /* 1/x to about an ulp, for normal x and 1/x: an estimate of 14 bits and two Newton steps. A division would occupy its
  * unit for as long as ten operations. */
 INLINE vd vd_reciprocal(vd x) {
@@ -107,7 +101,6 @@ INLINE int64_t vl_most(vl m) {
         most = m[i] > most ? m[i] : most;
     return most;
 }
-INLINE int64_t vl_least(vl m) { return -vl_most(-m); }
 INLINE vd vd_reciprocal(vd x) { return 1.0 / x; }
 #endif
 
@@ -186,9 +179,7 @@ INLINE vd vd_quotient(vd x, double count, double inverse) {
 #if defined(VG_TIER_IS_AVX512)
 typedef __mmask8 vdm;
 INLINE vdm vd_above(vd a, vd b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ); }
-INLINE vdm vd_reaches(vd a, double least) {
-    return _mm512_cmp_pd_mask((__m512d)a, _mm512_set1_pd(least), _CMP_NLT_UQ);
-}
+INLINE vdm vd_reaches(vd a, double least) { return _mm512_cmp_pd_mask((__m512d)a, _mm512_set1_pd(least), _CMP_NLT_UQ); }
 INLINE bool vdm_any(vdm mask) { return mask != 0; }
 INLINE vl vl_pick(vdm mask, vl yes, vl no) { return (vl)_mm512_mask_blend_epi64(mask, (__m512i)no, (__m512i)yes); }
 #else

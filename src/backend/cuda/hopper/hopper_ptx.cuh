@@ -82,7 +82,6 @@ template <int REGISTERS> __device__ static inline void registers_down() {
 /* A value that is equal in all threads of a warp, made known to the compiler, which then keeps it in uniform
  * registers. */
 __device__ static inline int warp_uniform(int number) { return __shfl_sync(0xffffffffu, number, 0); }
-__device__ static inline void warpgroup_sync(int id) { asm volatile("bar.sync %0, 128;" ::"r"(id) : "memory"); }
 template <int THREADS> __device__ static inline void threads_sync(int id) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
 }
