@@ -24,7 +24,7 @@ import numpy as np
 
 from . import _curves, _native
 from ._arrays import real
-from ._measures import is_certainty
+from ._measures import GATED, is_certainty
 from ._plots_ood import ood_auroc, ood_histogram, ood_roc
 from ._style import axes_for, colour, colour_of, dots, dress, ink, label_of, legend, percent
 from .decide import Selection
@@ -359,7 +359,7 @@ def measures(
     """
     gate = _gate(s, k)
     plain = _curves.plain_measures(s, ("tu", "au", "eu", "epce", "epkl", "epjs", "gmu"))
-    gated = [f"{name}@{gate}" for name in ("gtu", "gau", "geu", "gepce", "gepkl", "gepjs") if name in s]
+    gated = [f"{name}@{gate}" for name in GATED if name in s]
     panels = {title: names for title, names in (("measures", plain), (f"gated, k = {gate}", gated)) if names}
     if not panels:
         raise ValueError("there is no measure to draw among " + ", ".join(s.keys()))

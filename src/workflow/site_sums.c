@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/calibration_bins.h"
 
 enum { BIN_SUMS = 5, CONFUSION_MOST = 1024 };
 
@@ -113,28 +114,26 @@ static vg_status make_evaluation(vg_evaluation **out, const vg_site_sums *s, con
 }
 
 static void fill_bins(vg_evaluation *e, const vg_site_sums *s) {
-    double gap = 0, worst = 0;
+    vg_bin_gaps gaps = {0, 0};
+    double classwise = 0;
     for (size_t b = 0; b < s->bins; b++) {
         const double *sums = s->bin + b * BIN_SUMS;
         vg_reliability_bin *bin = &e->reliability[b];
-        double count = sums[0], own = fabs(sums[1] - sums[2]);
+        double count = sums[0], worst = gaps.worst;
         bin->count = (size_t)count;
         bin->confidence = ratio_of(sums[1], count);
         bin->accuracy = ratio_of(sums[2], count);
         bin->square = ratio_of(sums[3], count);
         bin->hit = ratio_of(sums[4], count);
-        gap += own;
-        if (count > 0 && own / count > worst) {
-            worst = own / count;
+        vg_base__add_bin(&gaps, count, sums[1], sums[2]);
+        if (gaps.worst > worst)
             e->calibration.mce_rows = bin->count;
-        }
     }
-    e->ece = only(gap / (double)s->rows);
-    e->mce = only(worst);
-    gap = 0;
+    e->ece = only(gaps.total / (double)s->rows);
+    e->mce = only(gaps.worst);
     for (size_t i = 0; i < s->classes * s->bins; i++)
-        gap += fabs(s->gaps[i]);
-    e->ece_classwise = only(gap / ((double)s->rows * (double)s->classes));
+        classwise += fabs(s->gaps[i]);
+    e->ece_classwise = only(classwise / ((double)s->rows * (double)s->classes));
 }
 
 static void fill_classes(vg_evaluation *e, const vg_site_sums *s) {
