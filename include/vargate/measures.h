@@ -230,6 +230,7 @@ typedef struct vg_score_summary {
     double disagreement;
     /* share of units on which the decision rule abstains at k = 1, sigma in population form */
     double abstained;
+    double reserved[8]; /* of later versions */
 } vg_score_summary;
 
 /* Scores a whole array. `summary` may be NULL, which saves its share of the work. Several threads may call it at once

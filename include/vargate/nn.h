@@ -48,7 +48,9 @@ typedef enum vg_ensemble {
 } vg_ensemble;
 #define VG_LIMIT_SEED_AS_SEED UINT64_MAX /* vg_recipe.limit_seed: the same as seed */
 
-/* An experiment. The keys of a recipe file are the names of the fields; docs/training.md explains each. */
+/* An experiment. The keys of a recipe file are the names of the fields; docs/training.md explains each. Begin with
+ * vg_recipe_defaults or vg_recipe_find, which set every field. Keys of later versions take their room from `reserved`,
+ * so that the struct keeps its size. */
 typedef struct vg_recipe {
     char name[VG_RECIPE_TEXT];
     /* data */
@@ -110,6 +112,7 @@ typedef struct vg_recipe {
     double k[VG_RECIPE_LIST]; /* gate settings */
     size_t k_count;
     int calibrate;
+    uint64_t reserved[64]; /* 0 */
 } vg_recipe;
 
 /* Sets every field to its default: the paper's CNN on MNIST, LLE with 100 heads. */
@@ -168,6 +171,7 @@ typedef struct vg_epoch_metrics {
     double rate;         /* at the epoch's last step */
     double images_per_s; /* training alone */
     vg_verdict verdict;  /* on the ensemble, from the validation set: vg_verdict_judge */
+    double reserved[8];  /* of later versions */
 } vg_epoch_metrics;
 
 typedef enum vg_train_event_kind {
@@ -225,6 +229,7 @@ typedef struct vg_train_result {
     double seconds;              /* of this call */
     int collapsed;               /* the collapse alarm was raised in this call */
     size_t epochs_done;          /* by this call; 0: the run was finished already */
+    double reserved[8];          /* of later versions */
 } vg_train_result;
 
 /* Trains to the recipe's last epoch. The folder gets recipe.yaml, run.json, metrics.jsonl, last.safetensors and

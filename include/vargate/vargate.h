@@ -13,7 +13,10 @@
  *                at once.
  *     options    Structs of options begin with struct_size and have an _INIT macro. A smaller struct of a program
  *                compiled against an older header is accepted: the fields that it lacks take their defaults. NULL
- *                stands for the defaults where a comment says so. */
+ *                stands for the defaults where a comment says so.
+ *     growth     Results that may grow begin with struct_size too, or are made by the library. Rows of arrays, and
+ *                structs without struct_size that a caller holds, keep their size within a major version; where more
+ *                is expected in them they have room, named `reserved`. */
 #ifndef VARGATE_VARGATE_H
 #define VARGATE_VARGATE_H
 

@@ -173,6 +173,7 @@ class ScoreSummary(Structure):
         ("total_variance", c_double),
         ("disagreement", c_double),
         ("abstained", c_double),
+        ("reserved", c_double * 8),
     ]
 
 
@@ -281,7 +282,7 @@ SIZES: dict[type[Structure], int] = {
     Predictions: 64,
     ScoreOptions: 160,
     Sites: 144,
-    ScoreSummary: 88,
+    ScoreSummary: 152,
     ScorerState: 120,
     Tree: 72,
     Verdict: 480,

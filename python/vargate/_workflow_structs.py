@@ -76,6 +76,7 @@ class EpochMetrics(Structure):
         ("rate", c_double),
         ("images_per_s", c_double),
         ("verdict", Verdict),
+        ("reserved", c_double * 8),
     ]
 
 
@@ -88,6 +89,7 @@ class TrainResult(Structure):
         ("seconds", c_double),
         ("collapsed", c_int),
         ("epochs_done", c_size_t),
+        ("reserved", c_double * 8),
     ]
 
 
@@ -399,7 +401,7 @@ class RunResult(Structure):
 
 # As in `_structs`.
 SIZES: dict[type[Structure], int] = {
-    EpochMetrics: 560,
+    EpochMetrics: 624,
     EvaluateFileOptions: 96,
     EvaluationResult: 192,
     ImageRow: 72,
@@ -415,9 +417,9 @@ SIZES: dict[type[Structure], int] = {
     PredictRunsResult: 48,
     PredictionOptions: 96,
     RunRecipeOptions: 112,
-    RunResult: 1200,
+    RunResult: 1392,
     ScoreFileOptions: 56,
     ScoreSet: 112,
     TrainRecipeOptions: 88,
-    TrainResult: 1144,
+    TrainResult: 1336,
 }

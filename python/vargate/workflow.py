@@ -99,7 +99,7 @@ class RunResult:
 
 
 def _epoch(m: _native.EpochMetrics) -> EpochFigures:
-    names = [name for name, *_ in m._fields_ if name != "verdict"]
+    names = [name for name, *_ in m._fields_ if name not in ("verdict", "reserved")]
     return EpochFigures(**{name: getattr(m, name) for name in names}, verdict=verdict_of(m.verdict))
 
 

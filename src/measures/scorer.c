@@ -509,7 +509,7 @@ vg_status vg_scorer_restore(vg_scorer *s, const vg_scorer_state *state) {
 static void summarise(const vg_scorer *s, vg_score_summary *summary) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
     double n = (double)(s->samples - s->skipped), labels = multilabel ? (double)s->c : 1;
-    summary->samples = s->samples - s->skipped;
+    *summary = (vg_score_summary){.samples = s->samples - s->skipped};
     summary->diversity = n > 0 ? (s->variance.sum + s->variance.rest) / (n * (double)s->c) : NAN;
     summary->mean_tu = n > 0 && s->has_tu ? (s->tu.sum + s->tu.rest) / (n * labels) : NAN;
     summary->mean_gtu = n > 0 && s->has_gtu ? (s->gtu.sum + s->gtu.rest) / (n * labels) : NAN;

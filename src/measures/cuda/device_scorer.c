@@ -489,7 +489,7 @@ vg_status vg_device_scorer__summary(const vg_device_scorer *s, vg_score_summary 
     double n = (double)s->samples, sum[SCORE_FIGURES];
     for (int i = 0; i < SCORE_FIGURES; i++)
         sum[i] = (part[0].sum[i] + part[1].sum[i]) + (part[0].rest[i] + part[1].rest[i]);
-    summary->samples = s->samples;
+    *summary = (vg_score_summary){.samples = s->samples};
     summary->diversity = n > 0 ? sum[0] / (n * (double)s->c) : NAN;
     summary->mean_tu = n > 0 && s->has_tu ? sum[1] / n : NAN;
     summary->mean_gtu = n > 0 && s->has_gtu ? sum[2] / n : NAN;
