@@ -49,9 +49,9 @@ void vg_evaluation__advice(char out[VG_FINDING_SIZE], const vg_finding *findings
     snprintf(out, VG_FINDING_SIZE, words[0] ? "Use %s." : "%sNothing to choose.", words);
 }
 
-/* A calibrator that is worth its trouble shows in some thousand samples: its gain is then several times its standard
- * error. More samples would only cost time, several times that of the rest of the evaluation. One that is worth much
- * shows in a third of them, where these are enough; the others are used where the third does not settle it. */
+/* With some thousand samples a useful gain is several times its standard error. More samples would take several times
+ * the time of the rest of the evaluation. A large gain is significant with a third of them already, so a third is
+ * compared first where it has enough samples, and the rest is used only where that does not settle the question. */
 enum { ADVICE_ELEMENTS = 1 << 15, SAMPLES_ENOUGH = 1024, FIRST_SHARE = 3, FEWEST = 40 };
 #define FIRST_LEVEL 0.001
 
