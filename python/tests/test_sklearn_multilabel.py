@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 import vargate
 from vargate import _sklearn_multilabel
-from vargate.sklearn import MultilabelAbstainingClassifier, member_probabilities
+from vargate.sklearn import AbstainingClassifier, MultilabelAbstainingClassifier, member_probabilities
 
 X, DIGIT = load_digits(return_X_y=True)
 ORDER = np.random.default_rng(0).permutation(len(X))
@@ -34,6 +34,13 @@ FOREST = RandomForestClassifier(20, random_state=0)
 @pytest.fixture(scope="module")
 def model() -> MultilabelAbstainingClassifier:
     return MultilabelAbstainingClassifier(FOREST, k=[0.5, 1, 2]).fit(X[:700], Y[:700])
+
+
+def test_the_other_classifier_names_this_one() -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 3)), rng.integers(0, 2, (40, 2))
+    with pytest.raises(ValueError, match="MultilabelAbstainingClassifier takes yes/no labels"):
+        AbstainingClassifier(RandomForestClassifier(3)).fit(X, Y)
 
 
 def test_a_forest_for_each_label_and_its_own_k(model: MultilabelAbstainingClassifier) -> None:

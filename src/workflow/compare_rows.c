@@ -165,6 +165,9 @@ static vg_status evaluate_images(vg_compare_row *row, vg_score_input *in, const 
     row->images = vg_score_input__shape(in)[0];
     how.curve_points = VG_COMPARE_CURVE;
     how.resamples = row->images < FEWEST_IMAGES ? 0 : own->resamples;
+    if (how.resamples < own->resamples)
+        vg_job__warn(in->job, "%s: no intervals and no tests, which draw images: %zu image%s, at least %d are needed",
+                     row->path, row->images, row->images == 1 ? "" : "s", FEWEST_IMAGES);
     how.seed = own->seed;
     how.confidence = own->confidence;
     if (how.resamples > 0 && !(row->replicates = malloc(how.resamples * VG_PAIRED_FIGURES * sizeof *row->replicates)))

@@ -211,6 +211,11 @@ near "$(csv images.csv nll_p 1)" 1
 near "$(csv images.csv accuracy_p 1)" 1
 near "$(csv images.csv nll_difference 2)" 0 1e-3
 near "$(csv images.csv aurc 1)" "$(csv images.csv aurc 0)"
+sites one-image.npy one-image
+sites one-map.npy labels-one
+run compare one-image.npy --axes CHW --labels one-map.npy --ignore 255 --renormalise
+exits 0
+says "one-image.npy: no intervals and no tests, which draw images: 1 image, at least 3 are needed"
 sites small.npy labels-one
 run compare one.npy one.npy --axes MNCHW --labels small.npy --renormalise
 fails_with 1 "labels are (5, 7), but the predictions have sites (3, 5, 7)"
