@@ -319,7 +319,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         model = self._seeded(given).fit(X, y, **params[0])
         if isinstance(getattr(model, "classes_", None), list):
             raise ValueError(
-                "y has several outputs, expected one label per sample; MultilabelAbstainingClassifier takes yes/no labels"
+                "y has several outputs, expected one label per sample; "
+                "MultilabelAbstainingClassifier takes yes/no labels"
             )
         return model
 

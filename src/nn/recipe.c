@@ -208,19 +208,18 @@ static vg_status text_of(char *out, const char *where, const key *k, const char 
 static vg_status every_of(vg_recipe *r, const char *where, const key *k, const char *text) {
     size_t length = strlen(text);
     const char *unit = length > 1 ? strchr("smh", text[length - 1]) : NULL;
-    char digits[32];
+    char digits[32], *end;
     if (!unit) {
-        double epochs;
-        VG_TRY(number_of(&epochs, where, k, text));
-        if (epochs != floor(epochs))
+        double epochs = strtod(text, &end);
+        if (end == text || *end || epochs != floor(epochs))
             return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be whole epochs or a time such as 10m, found '%.60s'",
                                  where, k->name, text);
+        VG_TRY(number_of(&epochs, where, k, text));
         r->checkpoint_every = (size_t)epochs;
         r->checkpoint_seconds = 0;
         return VG_OK;
     }
     snprintf(digits, sizeof digits, "%.*s", (int)(length - 1 < 30 ? length - 1 : 30), text);
-    char *end;
     double value = strtod(digits, &end);
     value *= *unit == 's' ? 1 : *unit == 'm' ? 60 : 3600;
     if (end == digits || *end || !(value > 0 && value <= MOST_SECONDS))
@@ -515,7 +514,7 @@ static void say_choice(buffer *b, const char *choices, int index) {
 /* Writes a number with the fewest digits that read back as the same number. */
 static void say_real(buffer *b, double value) {
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 6; digits <= 17; digits++) { /* six: 600, not 6e+02 */
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;

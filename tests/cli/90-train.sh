@@ -7,6 +7,9 @@ run train quickstart --show
 exits 0
 prints "head_features: 0"
 quiet
+run train quickstart --set checkpoint_every=10m --set head_prior=20 --show
+prints "checkpoint_every: 600s"
+prints "head_prior: 20"
 for recipe in recipes/*.yaml; do
     run train "$recipe" --show
     exits 0

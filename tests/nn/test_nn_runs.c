@@ -318,7 +318,7 @@ static void gate_settings_and_times(void **state) {
         assert_true(again.checkpoint_every == times[i].epochs && again.checkpoint_seconds == times[i].seconds);
     }
     expect_advice("checkpoint_every=0m", "whole epochs or a time such as 10m");
-    expect_advice("checkpoint_every=m", "must be a number");
+    expect_advice("checkpoint_every=m", "must be whole epochs or a time");
     expect_advice("checkpoint_every=-3m", "whole epochs or a time such as 10m");
     expect_advice("checkpoint_every=1.5", "whole epochs or a time such as 10m");
 }
