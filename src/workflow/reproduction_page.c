@@ -2,6 +2,7 @@
  *
  * The page is self-contained: the figures, which the runs' reports have drawn as SVG, are embedded. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,14 +127,16 @@ static void emit_cells(vg_emit *e, const vg_reproduction_owner *owner) {
     }
 }
 
-/* Embeds an SVG of a run's report as an image; writes nothing where it was not drawn. */
-static void emit_figure(vg_emit *e, const vg_reproduction_owner *owner, const char *run, const char *figure,
-                        const char *caption) {
+/* Embeds an SVG of a run's report as an image, the first one after a heading; writes nothing where it was not drawn. */
+static bool emit_figure(vg_emit *e, const vg_reproduction_owner *owner, const char *run, const char *figure,
+                        const char *caption, bool first) {
     char path[VG_PAPER_FOLDER + 200];
     vg_mapping map;
     snprintf(path, sizeof path, "%s/%s/report/figures/%s.svg", owner->folder, run, figure);
     if (vg_file__map(&map, path) != VG_OK)
-        return;
+        return false;
+    if (first)
+        vg_report__format(e, "<h2>%s</h2>\n", run);
     vg_base64 coded = {.out = e};
     vg_report__format(e, "<figure><figcaption>%s: %s</figcaption>\n<img alt=\"%s of %s\" ", run, caption, figure, run);
     vg_report__raw(e, "src=\"data:image/svg+xml;base64,");
@@ -141,6 +144,7 @@ static void emit_figure(vg_emit *e, const vg_reproduction_owner *owner, const ch
     vg_report__base64_finish(&coded);
     vg_report__raw(e, "\"></figure>\n");
     vg_file__unmap(&map);
+    return true;
 }
 
 static void emit_figures(vg_emit *e, const vg_reproduction_owner *owner) {
@@ -156,9 +160,9 @@ static void emit_figures(vg_emit *e, const vg_reproduction_owner *owner) {
         if (!cell->there || strcmp(cell->recipe, before) == 0)
             continue;
         before = cell->recipe;
-        vg_report__format(e, "<h2>%s</h2>\n", cell->recipe);
+        bool any = false;
         for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
-            emit_figure(e, owner, cell->recipe, figures[f].name, figures[f].caption);
+            any = emit_figure(e, owner, cell->recipe, figures[f].name, figures[f].caption, !any) || any;
     }
 }
 

@@ -138,6 +138,13 @@ prints "off"
 prints "not run"
 if grep -q '^| MNIST | LLE | \.' "$compare/paper/table.md"; then pass; else fail "table.md lacks the run"; fi
 if grep -q "The paper's table" "$compare/paper/index.html"; then pass; else fail "no page of the paper's table"; fi
+if grep -q '<h2>' "$compare/paper/index.html"; then fail "a heading without figures"; else pass; fi
+mkdir -p "$compare/paper/mnist-lle/report/figures"
+echo '<svg xmlns="http://www.w3.org/2000/svg"/>' >"$compare/paper/mnist-lle/report/figures/gated.svg"
+run reproduce --table -o "$compare/paper"
+exits 0
+near "$(grep -c '<h2>mnist-lle</h2>' "$compare/paper/index.html")" 1
+near "$(grep -c '<figure>' "$compare/paper/index.html")" 1
 
 # Classes in another order are the same classes, others are not.
 if python3 -c 'import numpy' 2>/dev/null; then
