@@ -40,6 +40,7 @@ typedef struct vg_kernel_job {
     char *workspaces;
     size_t workspace_bytes;
     double *gated_means; /* [unit][k][c] the gated predictive distributions; NULL: not wanted. Multiclass only */
+    bool laid_out;       /* the workspace is that of a call before with the same job but for its places and its units */
     /* which phases are needed */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
     bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */

@@ -41,9 +41,9 @@ static char *get(const vg_scores *of, const array *a) {
 }
 static void set(vg_scores *of, const array *a, char *at) { memcpy((char *)of + a->offset, &at, sizeof at); }
 
-/* After each array of the buffer: for the bytes of an incomplete line, and so that the results of a unit do not all lie
- * in the same set of the cache. */
-enum { STAGING_GAP = 64 };
+/* Before each array of the buffer: a line for the bytes that wait for their line to be complete. The units' results
+ * begin on a line, because stores that cross lines take twice as long. */
+enum { STAGING_FRONT = 64 };
 
 static size_t width(const array *a, size_t k) { return a->size * (a->gated ? k : 1); }
 
@@ -67,19 +67,20 @@ size_t vg_measures__result_bytes(const vg_scores *out, size_t k) {
 
 bool vg_measures__staging_bytes(size_t *bytes, const vg_scores *out, size_t k) {
     return vg_base__mul(bytes, vg_measures__result_bytes(out, k), VG_STAGING_UNITS) &&
-           vg_base__add(bytes, *bytes, ARRAYS * STAGING_GAP);
+           vg_base__add(bytes, *bytes, ARRAYS * STAGING_FRONT);
 }
 
 void vg_staging__begin(vg_staging *staging, char *memory, const vg_scores *out, size_t k) {
     staging->places = *out;
-    staging->k = k;
+    staging->count = 0;
     for (size_t i = 0; i < ARRAYS; i++) {
         char *to = get(out, &arrays[i]);
-        staging->at[i] = (struct vg_staged){to, memory, 0};
         if (!to)
             continue;
+        memory += STAGING_FRONT;
+        staging->at[staging->count++] = (struct vg_staged){to, memory, width(&arrays[i], k), 0};
         set(&staging->places, &arrays[i], memory);
-        memory += VG_STAGING_UNITS * width(&arrays[i], k) + STAGING_GAP;
+        memory += VG_STAGING_UNITS * width(&arrays[i], k);
     }
 }
 
@@ -97,30 +98,28 @@ static void copy_lines(char *to, const char *from, size_t bytes) {
 /* A line that is written in two parts would cost more than the rest of the copy, so the bytes of an incomplete line
  * move to the front of the array in the buffer and wait for the next units. */
 static void advance_array(struct vg_staged *s, size_t bytes) {
+    const char *from = s->from - s->held;
     size_t total = s->held + bytes, before = (size_t)(-(uintptr_t)s->to & 63), lines;
-    before = before < total ? before : total; /* only at the first units */
-    memcpy(s->to, s->from, before);
+    if (before) { /* only at the first units */
+        before = before < total ? before : total;
+        memcpy(s->to, from, before);
+    }
     lines = (total - before) / 64 * 64;
-    copy_lines(s->to + before, s->from + before, lines);
+    copy_lines(s->to + before, from + before, lines);
     s->to += before + lines;
     s->held = total - before - lines;
-    memmove(s->from, s->from + before + lines, s->held);
+    if (s->held) /* a whole line, of which the last bytes count */
+        memmove(s->from - 64, from + total - 64, 64);
 }
 
 void vg_staging__advance(vg_staging *staging, size_t count) {
-    for (size_t i = 0; i < ARRAYS; i++) {
-        struct vg_staged *s = &staging->at[i];
-        if (!s->to)
-            continue;
-        advance_array(s, count * width(&arrays[i], staging->k));
-        set(&staging->places, &arrays[i], s->from + s->held);
-    }
+    for (size_t i = 0; i < staging->count; i++)
+        advance_array(&staging->at[i], count * staging->at[i].width);
 }
 
 void vg_staging__end(vg_staging *staging) {
-    for (size_t i = 0; i < ARRAYS; i++)
-        if (staging->at[i].held)
-            memcpy(staging->at[i].to, staging->at[i].from, staging->at[i].held);
+    for (size_t i = 0; i < staging->count; i++)
+        memcpy(staging->at[i].to, staging->at[i].from - staging->at[i].held, staging->at[i].held);
 #if defined(__x86_64__)
     _mm_sfence(); /* before another thread reads them */
 #endif

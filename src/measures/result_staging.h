@@ -16,15 +16,16 @@ size_t vg_measures__result_bytes(const vg_scores *out, size_t k);
 bool vg_measures__staging_bytes(size_t *bytes, const vg_scores *out, size_t k);
 
 /* Units staged at once; arrays of vg_scores but mean and std. */
-enum { VG_STAGING_UNITS = 128, VG_STAGING_ARRAYS = 24 };
+enum { VG_STAGING_UNITS = 64, VG_STAGING_ARRAYS = 24 };
 
 /* The results of consecutive units on their way to their arrays. The gated ones must not lie in planes. */
 typedef struct vg_staging {
     vg_scores places; /* where the next units' results are to be written; mean and std are the caller's to set */
-    size_t k;
+    size_t count;     /* arrays that are asked for */
     struct vg_staged {
         char *to, *from; /* where the next byte goes; the buffer's memory for this array */
-        size_t held;     /* bytes of earlier units at `from`, fewer than a line, that have not been copied yet */
+        size_t width;    /* bytes per unit */
+        size_t held;     /* bytes of earlier units before `from`, fewer than a line, that have not been copied yet */
     } at[VG_STAGING_ARRAYS];
 } vg_staging;
 

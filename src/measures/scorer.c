@@ -292,6 +292,7 @@ static vg_status result_stagingd(const vg_scorer *s, const vg_kernel_job *job, u
         own.unit_abstains = job->unit_abstains + u;
         VG_TRY(score_units(s, &own, s->workspace + worker * s->workspace_bytes, 0, count));
         vg_staging__advance(&staging, count);
+        own.laid_out = !own.options.logits; /* masked_logits.c has workspaces of its own */
     }
     vg_staging__end(&staging);
     return VG_OK;

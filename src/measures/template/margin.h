@@ -90,39 +90,63 @@ INLINE vd class_factors(const vg_kernel_job *job, vl class, size_t first, size_t
     }
 #endif
 PUT_THREES(put_threes, double, vd)
+/* Writes each lane's value three times. */
+INLINE void put_thrice(double *out, vd value) {
+    if (!out)
+        return;
+#if VG_LANES == 8
+    vd x = SHUFFLE8(value, value, 0, 0, 0, 1, 1, 1, 2, 2), y = SHUFFLE8(value, value, 2, 3, 3, 3, 4, 4, 4, 5);
+    vd z = SHUFFLE8(value, value, 5, 5, 6, 6, 6, 7, 7, 7);
+    memcpy(out, &x, sizeof x);
+    memcpy(out + 8, &y, sizeof y);
+    memcpy(out + 16, &z, sizeof z);
+#else
+    put_threes(out, (vd[3]){value, value, value}, VG_LANES);
+#endif
+}
 PUT_THREES(put_three_classes, int32_t, vj)
 
-/* mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, at every k. */
-static void write_decisions(const vg_kernel_job *job, const margin *g, size_t first, size_t count, vd sigma1,
-                            vd sigma2) {
+/* The class where mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, else -1. */
+INLINE vj decision_at(const margin *g, double k, vd factor1, vd factor2, const vd *sigma) {
+    vdm clear = vd_above(g->mu1 - k * factor1 * sigma[0], g->mu2 + k * factor2 * sigma[1]);
+    return __builtin_convertvector(vl_pick(clear, g->first, (vl){0} - 1), vj);
+}
+
+/* The decisions at every k. */
+INLINE void write_decisions(const vg_kernel_job *job, const margin *g, size_t first, size_t count, const vd *sigma) {
     vd own1 = class_factors(job, g->first, first, count), own2 = class_factors(job, g->second, first, count);
     int32_t *to = job->out.decision + first * job->k;
-    vj three[3];
+    if (job->k == 3) {
+        const vj three[3] = {decision_at(g, job->gates[0], own1, own2, sigma),
+                             decision_at(g, job->gates[1], own1, own2, sigma),
+                             decision_at(g, job->gates[2], own1, own2, sigma)};
+        put_three_classes(to, three, count);
+        return;
+    }
     for (size_t k = 0; k < job->k; k++) {
-        vdm clear = vd_above(g->mu1 - job->gates[k] * own1 * sigma1, g->mu2 + job->gates[k] * own2 * sigma2);
-        vj class = __builtin_convertvector(vl_pick(clear, g->first, (vl){0} - 1), vj);
-        if (job->k == 3)
-            three[k] = class;
-        for (size_t i = 0; job->k != 3 && i < count; i++)
+        vj class = decision_at(g, job->gates[k], own1, own2, sigma);
+        for (size_t i = 0; i < count; i++)
             to[i * job->k + k] = class[i];
     }
-    if (job->k == 3)
-        put_three_classes(to, three, count);
 }
 
 typedef struct margin_values {
-    vd sigma1, sigma2, snr, gmu;
+    vd sigma[2], snr, gmu;
 } margin_values;
 
 INLINE margin_values margin_of(const vg_kernel_job *job, const margin *g) {
     const vg_score_options *o = &job->options;
     double spread = o->sigma_margin == VG_SIGMA_SAMPLE && job->m > 1 ? (double)job->m / (double)(job->m - 1) : 1.0;
     double eps = o->margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * o->eps : o->eps;
-    vd sigma1 = vd_sqrt(g->var1 * spread), sigma2 = vd_sqrt(g->var2 * spread);
+    vd sigma1 = {0}, sigma2 = {0};
+    if (job->m > 1) {
+        sigma1 = vd_sqrt(g->var1 * spread);
+        sigma2 = vd_sqrt(g->var2 * spread);
+    }
     vd snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + eps), sure = g->mu1 * vm_gate(snr), gmu = 1.0 - sure;
     if (o->task == VG_TASK_MULTILABEL_LITERAL)
         gmu = vd_select(g->first == 1, gmu, sure);
-    return (margin_values){sigma1, sigma2, snr, gmu};
+    return (margin_values){{sigma1, sigma2}, snr, gmu};
 }
 
 INLINE void put_margin(const vg_kernel_job *job, const margin *g, const margin_values *v, size_t first, size_t count) {
@@ -138,7 +162,7 @@ INLINE void put_margin(const vg_kernel_job *job, const margin *g, const margin_v
     for (size_t i = 0; out->flags && i < count; i++)
         out->flags[first + i] |= g->mu1[i] == g->mu2[i] ? VG_FLAG_TIE : 0;
     if (out->decision)
-        write_decisions(job, g, first, count, v->sigma1, v->sigma2);
+        write_decisions(job, g, first, count, v->sigma);
 }
 
 static void write_margins(const tile *t, size_t first, size_t count) {

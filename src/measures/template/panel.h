@@ -90,6 +90,7 @@ typedef struct P(panel) {
     P(set) * sets;                        /* [1 + K] */
     vd *results;                          /* [SET_RESULTS][1 + k of the job] */
     vr *shift;                            /* [K] U of the current column, where `many` */
+    size_t bytes;                         /* of the workspace, from its start */
     tile integral[PANEL_HALVES];          /* of one class, where `many`; across: the first serves both halves */
     PANEL_REAL *row;                      /* [lanes][M][C] samples as reals, where they are not so in memory */
     P(acc) variance_sum, total;
@@ -229,7 +230,6 @@ static bool P(carve_shares)(P(panel) * t, void *base, size_t *used) {
     return true;
 }
 
-
 static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
     if (!P(carve_arrays)(t, job, across, base, used) || !P(carve_shares)(t, base, used))
         return false;
@@ -238,4 +238,17 @@ static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, 
     for (size_t s = 0; base && t->shares > 1 && s < t->shares; s++)
         memset(t->parts[s].sets, 0, (1 + t->K) * sizeof *t->sets);
     return true;
+}
+
+/* The panel at the start of a workspace; its arrays follow. */
+#define PANEL_START ((sizeof(P(panel)) + 63) / 64 * 64)
+static P(panel) * P(panel_in)(void *workspace, const vg_kernel_job *job, bool across) {
+    P(panel) *t = workspace;
+    size_t used = PANEL_START;
+    if (!job->laid_out) {
+        P(carve_panel)(t, job, across, workspace, &used);
+        t->bytes = used;
+    }
+    t->job = job;
+    return t;
 }

@@ -185,29 +185,54 @@ INLINE void P(finish)(const P(panel) * t, const conventions *by, size_t s, int h
     finish_set(by, &sums, epjs, to, pitch);
 }
 
-/* The results of a full half at three k, whose places are adjacent: they stay in registers. */
-INLINE void P(write_threes)(const P(panel) * t, int h, size_t first, double *const *plain, double *const *gated) {
-    const conventions by = t->by;
+/* Where result i of the ungated set and of the gated sets goes. */
+INLINE double *P(plain_place)(const vg_scores *out, int i) {
+    return i == 0 ? out->tu : i == 1 ? out->au : i == 2 ? out->eu : i == 3 ? out->epce : i == 4 ? out->epkl : out->epjs;
+}
+INLINE double *P(gated_place)(const vg_scores *out, int i) {
+    return i == 0   ? out->gtu
+           : i == 1 ? out->gau
+           : i == 2 ? out->geu
+           : i == 3 ? out->gepce
+           : i == 4 ? out->gepkl
+                    : out->gepjs;
+}
+
+/* The results of a full half at three k, whose places are adjacent: they stay in registers. One member has the results
+ * of one gate for every k (`alike`). */
+INLINE void P(write_threes)(const P(panel) * t, int h, size_t first, const bool alike) {
+    const vg_scores *out = &t->job->out;
+    conventions by = t->by;
     vd own[SET_RESULTS], at[3][SET_RESULTS];
-    if (t->ungated)
+    by.alone = alike || by.alone; /* known to the compiler */
+    if (t->ungated) {
         P(finish)(t, &by, 0, h, own, 1);
-    for (int i = 0; t->ungated && i < SET_RESULTS; i++)
-        put(plain[i], own[i], first, VG_LANES);
+        UNROLL
+        for (int i = 0; i < SET_RESULTS; i++)
+            put(P(plain_place)(out, i), own[i], first, VG_LANES);
+    }
     if (!t->K)
         return;
     UNROLL
     for (size_t k = 0; k < 3; k++)
-        P(finish)(t, &by, t->alike ? 1 : 1 + k, h, at[k], 1);
+        if (k == 0 || !alike)
+            P(finish)(t, &by, 1 + k, h, at[k], 1);
     UNROLL
-    for (int i = 0; i < SET_RESULTS; i++)
-        if (gated[i])
-            put_threes(gated[i] + first * 3, (vd[3]){at[0][i], at[1][i], at[2][i]}, VG_LANES);
+    for (int i = 0; i < SET_RESULTS; i++) {
+        double *to = P(gated_place)(out, i);
+        if (to && alike)
+            put_thrice(to + first * 3, at[0][i]);
+        else if (to)
+            put_threes(to + first * 3, (vd[3]){at[0][i], at[1][i], at[2][i]}, VG_LANES);
+    }
 }
 
 /* The results of a half in general. */
-INLINE void P(write_rows)(const P(panel) * t, int h, size_t first, size_t count, double *const *plain,
-                          double *const *gated) {
+static VG_NOINLINE void P(write_rows)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
+    const vg_scores *out = &job->out;
+    double *const plain[SET_RESULTS] = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs};
+    double *const gated[SET_RESULTS] = {out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs};
     size_t K = job->k, pitch = 1 + K;
     for (size_t s = t->ungated ? 0 : 1; s <= (t->K ? K : 0); s++)
         P(finish)(t, &t->by, t->alike && s ? 1 : s, h, t->results + s, pitch);
@@ -221,14 +246,15 @@ INLINE void P(write_rows)(const P(panel) * t, int h, size_t first, size_t count,
     }
 }
 
-static VG_NOINLINE void P(write_sets)(const P(panel) * t, int h, size_t first, size_t count) {
-    const vg_scores *out = &t->job->out;
-    double *const plain[SET_RESULTS] = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs};
-    double *const gated[SET_RESULTS] = {out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs};
-    if (t->job->k == 3 && !t->job->plane && count == VG_LANES)
-        P(write_threes)(t, h, first, plain, gated);
-    else
-        P(write_rows)(t, h, first, count, plain, gated);
+static VG_NOINLINE void P(write_sets)(const P(panel) * t) {
+    bool threes = t->job->k == 3 && !t->job->plane && t->count == PANEL_LANES;
+    for (int h = 0; h < PANEL_HALVES && P(half_count)(t, h); h++) {
+        size_t first = t->first + (size_t)h * VG_LANES;
+        if (threes)
+            t->alike ? P(write_threes)(t, h, first, true) : P(write_threes)(t, h, first, false);
+        else
+            P(write_rows)(t, h, first, P(half_count)(t, h));
+    }
 }
 
 /* Whether some row of a panel may not be a distribution, by its sum in float and by its signs. */
@@ -269,7 +295,7 @@ static void P(write_panel)(P(panel) * t) {
             P(write_columns)(t, h, from, some);
         if (job->figures)
             P(write_figures)(t, h, from, some);
-        if (t->ungated || t->K)
-            P(write_sets)(t, h, from, some);
     }
+    if (t->ungated || t->K)
+        P(write_sets)(t);
 }

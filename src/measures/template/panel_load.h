@@ -304,8 +304,8 @@ static VG_NOINLINE void P(load_samples)(P(panel) * t) {
     for (size_t m = 0; m < pieces; m++) {
         const PANEL_REAL *row = direct ? (const void *)P(row_at)(in, t->first, m) : t->row;
         ptrdiff_t step = direct ? in->stride_n : (ptrdiff_t)length, last = (ptrdiff_t)t->count - 1;
-        for (ptrdiff_t lane = 0; lane < PANEL_LANES; lane++)
-            rows[lane] = row + (lane < last ? lane : last) * step;
+        for (ptrdiff_t lane = 0; lane < PANEL_LANES; lane++, row += lane <= last ? step : 0)
+            rows[lane] = row;
         P(transpose)(t->x + m * t->C, rows, length);
     }
 }

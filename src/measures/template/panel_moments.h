@@ -5,6 +5,14 @@
  * classes with the same members tie. Deviations are taken from the mean in two parts, so that they keep their relative
  * accuracy in float. */
 
+/* Members of a panel for whose number and gates the passes are compiled apart, or 0. With few elements in a sample
+ * loops over members and gates take as long to begin and end as their bodies. */
+INLINE size_t P(unrolled)(const P(panel) * t) {
+    if (VG_PANEL_DOUBLE || t->across)
+        return 0;
+    return t->M == 1 && t->K == 1 ? 1 : t->K == 3 && t->M <= 3 && t->extremes ? t->M : 0;
+}
+
 /* The two largest means among the columns of the block; ties go to the lower index. */
 INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
@@ -66,7 +74,8 @@ static VG_NOINLINE void P(block_rows)(P(panel) * t) {
     vri sign = t->sign;
     direct = direct < count ? direct : count;
     for (size_t m = 0; m < t->M; m++) {
-        P(add_row)(&t->rows[m], &sign, P(row_at)(&t->job->in, t->first, m) + t->from * sizeof(vr), direct);
+        if (direct)
+            P(add_row)(&t->rows[m], &sign, P(row_at)(&t->job->in, t->first, m) + t->from * sizeof(vr), direct);
         P(add_row)(&t->rows[m], &sign, (const char *)(t->x + m * t->block + direct), count - direct);
     }
     t->sign = sign;
@@ -103,34 +112,36 @@ INLINE vr P(gate_of)(P(gating) by, PANEL_REAL k, vr factor, vr mu, vr sigma) {
     return by.inside ? vr_max(gamma, vr_set(by.eps)) : gamma;
 }
 
-/* Gamma of column j at every k, and with it the sums for Zbar and for the members' deviations from it. */
-static void P(column_gates)(P(panel) * t, size_t j) {
-    vr sigma = vr_sqrt(t->variance[j]), mu = t->mu_high[j], *gamma = t->gamma + j * t->K;
+/* Gamma of the current column j at every k, and with it the sums for Zbar and for the members' deviations from it. M
+ * and K are those of the panel, here and below: constants where it has few members (unrolled). `kept`: the deviations
+ * are in t->dev. */
+INLINE void P(column_gates)(P(panel) * t, size_t j, P(gating) by, bool kept, const size_t M, const size_t K) {
+    vr sigma = M == 1 ? vr_set(0) : vr_sqrt(t->variance[j]), mu = t->mu_high[j], *gamma = t->gamma + j * K;
     vr factor = t->job->class_k ? P(column_factor)(t, j) : vr_set(1);
     const double *setting = t->job->gates;
-    const P(gating) by = P(gating_of)(t->job);
-    for (size_t k = 0; k < t->K; k++) {
+    for (size_t k = 0; k < K; k++) {
         gamma[k] = P(gate_of)(by, (PANEL_REAL)setting[k], factor, mu, sigma);
         P(add_product)(&t->zbar[k], gamma[k], &t->mu[j]);
     }
-    size_t M = t->M, k = 0;
-    for (; k + 3 <= t->K; k += 3) {
+    size_t k = 0;
+    for (; M > 1 && k + 3 <= K; k += 3) {
         vr *sum = t->zsum + k * M, g0 = gamma[k], g1 = gamma[k + 1], g2 = gamma[k + 2];
         for (size_t m = 0; m < M; m++) {
-            vr d = t->dev[m];
+            vr d = kept ? t->dev[m] : (P(member)(t->of, m) - mu) - t->mu_low[j];
             sum[m] += g0 * d;
             sum[M + m] += g1 * d;
             sum[2 * M + m] += g2 * d;
         }
     }
-    for (; k < t->K; k++)
+    for (; M > 1 && k < K; k++)
         for (size_t m = 0; m < M; m++)
             t->zsum[k * M + m] += gamma[k] * t->dev[m];
 }
 
 /* Variance of the current column; the deviations are left in t->dev where `gated`. */
-INLINE vr P(column_variance)(P(panel) * t, vr mean, vr rest, bool gated) {
-    size_t M = t->M;
+INLINE vr P(column_variance)(P(panel) * t, vr mean, vr rest, bool gated, const size_t M) {
+    if (M == 1)
+        return vr_set(0);
     const PANEL_REAL inverse = (PANEL_REAL)(1.0 / (double)M);
     vr off = vr_set(0), squares = vr_set(0);
     for (size_t m = 0; m < M;) {
@@ -160,8 +171,11 @@ typedef struct P(moments) {
     vr mean, rest, low;
 } P(moments);
 
-INLINE P(moments) P(column_mean)(P(source) of, size_t M, double inverse, bool extremes) {
-    P(moments) o = {.sum = {{{0}}}, .rest = vr_set(0), .low = P(member)(of, 0)};
+INLINE P(moments) P(column_mean)(P(source) of, const size_t M, double inverse, bool extremes) {
+    P(moments) o; /* not an initialiser: see column_of */
+    o.sum = (P(acc)){{{0}}};
+    o.rest = vr_set(0);
+    o.low = P(member)(of, 0);
     vr high = o.low;
     for (size_t m = 0; m < M; m++) {
         P(add_member)(&o.sum, of, m);
@@ -175,25 +189,25 @@ INLINE P(moments) P(column_mean)(P(source) of, size_t M, double inverse, bool ex
     o.sum.h[0] = vd_select(o.low == high, o.low, o.sum.h[0] / (double)M); /* sums of doubles are not exact */
     o.mean = o.sum.h[0];
 #else
-    P(acc) high_part, low_part;
+    P(acc) high_part = o.sum, low_part = {{{0}}};
     UNROLL
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; M > 1 && h < 2; h++) { /* one member is a float */
         o.sum.h[h] = vd_quotient(o.sum.h[h], (double)M, inverse);
         high_part.h[h] = (vd)((vl)o.sum.h[h] & ~0x1fffffffLL); /* a float, unless it is tiny */
         low_part.h[h] = o.sum.h[h] - high_part.h[h];
     }
     o.mean = P(narrow)(high_part);
-    o.rest = P(narrow)(low_part);
+    o.rest = M > 1 ? P(narrow)(low_part) : vr_set(0);
 #endif
     return o;
 }
 
 /* Keeps the mean of column j, the current one, and its spread. */
-INLINE void P(keep_column)(P(panel) * t, size_t j, const P(moments) * o, bool gated) {
+INLINE void P(keep_column)(P(panel) * t, size_t j, const P(moments) * o, bool gated, const size_t M) {
     t->mu[j] = o->sum;
     t->mu_high[j] = o->mean;
     t->mu_low[j] = o->rest;
-    t->variance[j] = P(column_variance)(t, o->mean, o->rest, gated);
+    t->variance[j] = P(column_variance)(t, o->mean, o->rest, gated, M);
     if (!t->job->figures)
         return;
     UNROLL
@@ -206,25 +220,53 @@ INLINE void P(keep_column)(P(panel) * t, size_t j, const P(moments) * o, bool ga
     }
 }
 
-/* Mean, spread and gates of column j, which becomes the current one. */
-INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes) {
+/* Mean, spread and extremes of column j, which becomes the current one. */
+INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes, const size_t M) {
     t->of = P(column_source)(t, j);
-    P(moments) o = P(column_mean)(t->of, t->M, 1.0 / (double)t->M, extremes);
-    P(keep_column)(t, j, &o, gated);
+    P(moments) o = P(column_mean)(t->of, M, 1.0 / (double)M, extremes);
+    P(keep_column)(t, j, &o, gated, M);
     if (extremes) /* lanes past the last class need no floor */
         t->low[j] = t->across && j + 1 == t->J ? P(choose)(P(exists)(t, j), o.low, vr_set(1)) : o.low;
-    if (gated)
-        P(column_gates)(t, j);
+}
+
+/* The same of all columns of the block, and their gates where `gated`. */
+INLINE void P(columns_moments)(P(panel) * t, bool gated, bool extremes, const size_t M, const size_t K) {
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
+    const P(gating) by = P(gating_of)(t->job);
+    for (size_t j = t->from; j < end; j++) {
+        P(column_moments)(t, j, gated, extremes, M);
+        if (gated)
+            P(column_gates)(t, j, by, true, M, K);
+    }
+}
+
+/* The same, gated, with M and K constant. Moments and gates are long chains of dependent operations, which the
+ * processor overlaps with those of the next columns where one loop has no more than one of them. */
+INLINE void P(few_moments)(P(panel) * t, const size_t M, const size_t K) {
+    const P(gating) by = P(gating_of)(t->job);
+    for (size_t j = 0; j < t->J; j++)
+        P(column_moments)(t, j, false, M > 1, M);
+    for (size_t j = 0; j < t->J; j++) {
+        t->of = P(column_source)(t, j);
+        P(column_gates)(t, j, by, false, M, K);
+    }
 }
 
 /* The columns of the block. */
 static VG_NOINLINE void P(block_moments)(P(panel) * t) {
-    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
-    for (size_t j = t->from; j < end; j++)
-        t->K          ? t->extremes ? P(column_moments)(t, j, true, true) : P(column_moments)(t, j, true, false)
-                 : t->extremes ? P(column_moments)(t, j, false, true)
-                      : P(column_moments)(t, j, false, false);
+    size_t M = t->M, K = t->K;
+    switch (P(unrolled)(t)) {
+    case 1: P(few_moments)(t, 1, 1); break;
+    case 2: P(few_moments)(t, 2, 3); break;
+    case 3: P(few_moments)(t, 3, 3); break;
+    default:
+        if (K)
+            t->extremes ? P(columns_moments)(t, true, true, M, K) : P(columns_moments)(t, true, false, M, K);
+        else
+            t->extremes ? P(columns_moments)(t, false, true, M, 0) : P(columns_moments)(t, false, false, M, 0);
+    }
 #if VG_PANEL_DOUBLE
+    size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     for (size_t j = t->from; t->job->options.logits && t->job->out.maxlogit && j < end; j++) {
         vr sum = vr_set(0);
         for (size_t m = 0; m < t->M; m++)
@@ -264,7 +306,7 @@ static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) * t, size_t
 }
 
 /* z = Z_m/Zbar - 1 of member m at gate k: omega and over; returns psi(z). */
-INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse) {
+INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse, const size_t M) {
     vr z = deviation * inverse, y = 1 + z, lambda, psi, phi;
     vri low = z < (PANEL_REAL)-0.5;
     if (vri_any(low)) {
@@ -275,29 +317,42 @@ INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr in
         z = P(choose)(low, y - 1, z);
     }
     vr over = vr_reciprocal(y);
-    t->omega[k * t->M + m] = -z * over;
-    t->over[k * t->M + m] = over;
+    t->omega[k * M + m] = -z * over;
+    t->over[k * M + m] = over;
     t->over_low[k] = vr_min(over, t->over_low[k]);
     P(bregman)(vr_max(y, vr_set((PANEL_REAL)1e-30)), z, &lambda, &psi, &phi);
-    t->lambda_z[k * t->M + m] = lambda;
+    t->lambda_z[k * M + m] = lambda;
     return psi;
 }
 
-/* Between the passes: Zbar and the members' weights. */
-static VG_NOINLINE void P(weights)(P(panel) * t) {
-    for (size_t k = 0; k < t->K; k++) {
+/* Zbar and the members' weights at every gate. */
+INLINE void P(gate_weights)(P(panel) * t, const size_t M, const size_t K) {
+    for (size_t k = 0; k < K; k++) {
         t->zbar[k] = P(complete)(t, t->zbar[k]);
-        P(acc) psi = {{{0}}};
         UNROLL
         for (int h = 0; h < PANEL_HALVES; h++)
             t->inverse_zbar[k].h[h] = 1.0 / t->zbar[k].h[h]; /* entropy.h: Zbar is not 0 */
-        vr inverse = t->inverse_real[k] = P(narrow)(t->inverse_zbar[k]);
+        t->inverse_real[k] = P(narrow)(t->inverse_zbar[k]);
+    }
+    for (size_t k = 0; k < K; k++) {
+        P(acc) psi = {{{0}}};
+        vr inverse = t->inverse_real[k];
         t->over_low[k] = vr_set((PANEL_REAL)1e30);
-        for (size_t m = 0; m < t->M; m++) {
-            vr sum = t->across ? vr_set((PANEL_REAL)t->ztotal[k * t->M + m]) : t->zsum[k * t->M + m];
-            P(add)(&psi, P(member_weight)(t, k, m, sum, inverse));
+        for (size_t m = 0; M > 1 && m < M; m++) {
+            vr sum = t->across ? vr_set((PANEL_REAL)t->ztotal[k * M + m]) : t->zsum[k * M + m];
+            P(add)(&psi, P(member_weight)(t, k, m, sum, inverse, M));
         }
         for (int h = 0; h < PANEL_HALVES; h++)
-            t->psi_z[k].h[h] = psi.h[h] * (1.0 / (double)t->M);
+            t->psi_z[k].h[h] = psi.h[h] * (1.0 / (double)M);
+    }
+}
+
+/* Between the passes. */
+static VG_NOINLINE void P(weights)(P(panel) * t) {
+    switch (P(unrolled)(t)) {
+    case 1: P(gate_weights)(t, 1, 1); break;
+    case 2: P(gate_weights)(t, 2, 3); break;
+    case 3: P(gate_weights)(t, 3, 3); break;
+    default: P(gate_weights)(t, t->M, t->K);
     }
 }

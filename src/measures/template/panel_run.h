@@ -25,10 +25,10 @@ static void P(clear_sums)(P(panel) * t) {
     t->variance_part = vr_set(0);
     for (size_t m = 0; m < t->M; m++)
         t->rows[m] = vr_set(0);
-    for (size_t i = 0; i < t->K * t->M; i++) {
+    for (size_t i = 0; i < t->K * t->M; i++)
         t->zsum[i] = vr_set(0);
+    for (size_t i = 0; t->across && i < t->K * t->M; i++)
         t->ztotal[i] = 0;
-    }
     for (size_t k = 0; k < t->K; k++)
         t->zbar[k] = (P(acc)){{{0}}};
     if (t->shares > 1 || t->many || t->floored)
@@ -77,7 +77,7 @@ typedef struct P(division) {
 static void P(lend_scratch)(P(panel) * own, const P(division) * of, unsigned worker) {
     const vg_kernel_job *job = of->t->job;
     P(panel) scratch;
-    size_t used = 0;
+    size_t used = PANEL_START;
     if (of->alone)
         scratch = *of->t;
     else

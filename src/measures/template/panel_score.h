@@ -142,23 +142,21 @@ static vg_status panel_large(const panel_s *t, char *workspace) {
 
 static vg_status score_packed(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
     bool across = panel_across(job->c);
-    size_t used = 0, units = across ? 1 : tier_units(job);
+    size_t units = across ? 1 : tier_units(job);
     if (!panel_single(job)) {
-        panel_d t;
-        carve_panel_d(&t, job, across, workspace, &used);
+        panel_d *t = panel_in_d(workspace, job, across);
         for (size_t u = first; u < first + count; u += units) {
-            VG_TRY(run_panel_d(&t, u, first + count - u < units ? first + count - u : units));
-            write_panel_d(&t);
+            VG_TRY(run_panel_d(t, u, first + count - u < units ? first + count - u : units));
+            write_panel_d(t);
         }
         return VG_OK;
     }
-    panel_s t;
-    carve_panel_s(&t, job, across, workspace, &used);
+    panel_s *t = panel_in_s(workspace, job, across);
     for (size_t u = first; u < first + count; u += units) {
-        VG_TRY(run_panel_s(&t, u, first + count - u < units ? first + count - u : units));
-        refine_panel(&t);
-        write_panel_s(&t);
-        VG_TRY(panel_large(&t, (char *)workspace + used));
+        VG_TRY(run_panel_s(t, u, first + count - u < units ? first + count - u : units));
+        refine_panel(t);
+        write_panel_s(t);
+        VG_TRY(panel_large(t, (char *)workspace + t->bytes));
     }
     return VG_OK;
 }
@@ -188,7 +186,8 @@ static bool panel_workspace(size_t *bytes, const vg_kernel_job *job) {
     bool across = panel_across(job->c);
     panel_s single;
     panel_d twice;
-    *bytes = repack_bytes(job);
+    *bytes = repack_bytes(job) + (sizeof single > sizeof twice ? sizeof single : sizeof twice) + 63;
+    *bytes = *bytes / 64 * 64; /* PANEL_START */
     if (!panel_single(job))
         return carve_panel_d(&twice, job, across, NULL, bytes);
     return carve_panel_s(&single, job, across, NULL, bytes) && carve_panel_d(&twice, job, true, NULL, bytes);

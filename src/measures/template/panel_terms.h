@@ -30,7 +30,8 @@ INLINE P(column) P(column_of)(size_t j, vr mean, vr rest) {
 
 /* phi, and psi = r lambda - phi where `reverse`; p lambda is left at `keep` unless it is NULL. `log`: log p of the
  * first member, where the input is logits, the next `step` further; else NULL. */
-INLINE void P(column_logs)(P(source) of, size_t M, P(column) * at, vr *keep, const vr *log, size_t step, bool reverse) {
+INLINE void P(column_logs)(P(source) of, const size_t M, P(column) * at, vr *keep, const vr *log, size_t step,
+                           bool reverse) {
     vr inverse = at->inverse, rest = at->rest * inverse;
     vr least = inverse * (PANEL_REAL)TINY, lambda, psi, phi;
     vr phi_total = vr_set(0), both_total = vr_set(0);
@@ -108,7 +109,8 @@ INLINE void P(add_reverse)(P(panel) * t, const P(column) * at) {
     vr own = at->psi;
     vri far = (own > PANEL_FAR) & ~at->empty;
     if (!VG_PANEL_DOUBLE && vri_any(far)) {
-        P(acc) psi = P(exact_psi)(t, at), lanes = P(widen)(P(choose)(far, vr_set(1), vr_set(0)));
+        P(column) own_column = *at; /* the original stays in registers */
+        P(acc) psi = P(exact_psi)(t, &own_column), lanes = P(widen)(P(choose)(far, vr_set(1), vr_set(0)));
         for (int h = 0; h < PANEL_HALVES; h++)
             t->sets[0].floors.h[h] -= lanes.h[h] * t->mu[at->j].h[h] * psi.h[h]; /* what is taken from the sum */
         t->floored = true;
@@ -216,42 +218,41 @@ INLINE vr P(ratio)(const P(panel) * t, const P(column) * at, size_t m) {
     return vr_rounded((P(member)(t->of, m) - at->mean) * at->inverse - at->rest * at->inverse);
 }
 
-static void P(ungated_pairs)(P(panel) * t, const P(column) * at) {
+INLINE void P(ungated_pairs)(P(panel) * t, const P(column) * at, const size_t M) {
     vr scale = (PANEL_REAL)0.5 * at->inverse, r[PANEL_PAIRS];
     P(halves) of = P(no_halves)();
-    for (size_t m = 0; m < t->M; m++)
+    for (size_t m = 0; m < M; m++)
         P(add_half)(&of, m, P(member)(t->of, m) * scale);
     vri near = P(near_lanes)(&of);
-    for (size_t m = 0; vri_any(near) && m < t->M; m++)
+    for (size_t m = 0; vri_any(near) && m < M; m++)
         r[m] = (PANEL_REAL)0.5 * P(ratio)(t, at, m);
     t->sets[0].part.pairs +=
-        P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(&of, r, near, t->M)));
+        P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(&of, r, near, M)));
 }
 
 /* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone where they
  * are small. */
-static void P(gated_pairs)(P(panel) * t, const P(column) * at, size_t k, vr u, vr q) {
-    const vr *omega = t->omega + k * t->M, *over = t->over + k * t->M;
+INLINE void P(gated_pairs)(P(panel) * t, const P(column) * at, size_t k, vr u, vr q, const size_t M) {
+    const vr *omega = t->omega + k * M, *over = t->over + k * M;
     vr half = (PANEL_REAL)0.5 * vr_reciprocal(1 + u), scale = half * at->inverse, r[PANEL_PAIRS];
     P(halves) of = P(no_halves)();
-    for (size_t m = 0; m < t->M; m++)
+    for (size_t m = 0; m < M; m++)
         P(add_half)(&of, m, P(member)(t->of, m) * over[m] * scale);
     vri near = P(near_lanes)(&of);
-    for (size_t m = 0; vri_any(near) && m < t->M; m++) {
+    for (size_t m = 0; vri_any(near) && m < M; m++) {
         vr own = P(ratio)(t, at, m);
         r[m] = ((own - u) + (omega[m] + omega[m] * own)) * half;
     }
-    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(&of, r, near, t->M));
+    t->sets[1 + k].part.pairs += vr_rounded(q * P(pair_sum)(&of, r, near, M));
 }
 
 /* U and T of the current column at gate k, over M. */
-INLINE void P(gate_sums)(const P(panel) * t, size_t k, bool cross, const int G, vr *shift, vr *both) {
-    const vr *omega = t->omega + k * t->M;
-    size_t M = t->M;
+INLINE void P(gate_sums)(const P(panel) * t, size_t k, const size_t M, bool cross, const int G, vr *shift, vr *both) {
+    const vr *omega = t->omega + k * M;
     UNROLL
     for (int g = 0; g < G; g++)
         shift[g] = both[g] = vr_set(0);
-    for (size_t m = 0; m < M; m++) {
+    for (size_t m = 0; M > 1 && m < M; m++) {
         vr p = P(member)(t->of, m), q = cross ? t->dev[m] : p;
         UNROLL
         for (int g = 0; g < G; g++) {
@@ -269,17 +270,19 @@ INLINE void P(gate_sums)(const P(panel) * t, size_t k, bool cross, const int G, 
 }
 
 /* One gate of a column, from its U and T. */
-INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift, vr cross, bool logs) {
+INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift, vr cross, bool logs, const size_t M,
+                          const size_t K) {
     size_t j = at->j;
     P(set) *set = &t->sets[1 + k];
-    vr gamma = t->gamma[j * t->K + k], u = P(choose)(at->empty, vr_set(0), shift * at->inverse);
+    vr gamma = t->gamma[j * K + k], u = P(choose)(at->empty, vr_set(0), shift * at->inverse);
     P(acc) mean;
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
         mean.h[h] =
             vd_max(P(half)(gamma, h) * t->inverse_zbar[k].h[h] * (t->mu[j].h[h] + P(half)(shift, h)), vd_set(0.0));
     vr q = P(narrow)(mean), e, rest;
-    t->shift[k] = shift;
+    if (M > PANEL_PAIRS) /* panel_integral.h */
+        t->shift[k] = shift;
     P(log_parts)(q, &mean, &e, &rest);
     P(add_product)(&set->part.exponent, e, &mean);
     set->part.rest += q * rest;
@@ -290,53 +293,56 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
     set->part.eu += vr_rounded((own * at->phi - moved) + g * cross);
     set->part.reverse += vr_rounded(q * at->psi + moved);
     if (t->job->need_gated_reverse && t->extremes && !t->job->options.logits &&
-        vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty))
-        P(take_floors)(t, j, 1 + k, &mean);
-    if (t->job->out.gepjs && t->each_pair)
-        P(gated_pairs)(t, at, k, u, q);
+        vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty)) {
+        P(acc) kept = mean; /* the original stays in registers */
+        P(take_floors)(t, j, 1 + k, &kept);
+    }
+    if (M > 2 && t->job->out.gepjs && t->each_pair)
+        P(gated_pairs)(t, at, k, u, q, M);
 }
 
-INLINE void P(column_gated)(P(panel) * t, const P(column) * at, bool logs) {
+INLINE void P(column_gated)(P(panel) * t, const P(column) * at, bool logs, const size_t M, const size_t K) {
     vr shift[4], cross[4];
     size_t k = 0;
-    for (; k + 3 <= t->K; k += 3) {
-        P(gate_sums)(t, k, logs, 3, shift, cross);
+    for (; k + 3 <= K; k += 3) {
+        P(gate_sums)(t, k, M, logs, 3, shift, cross);
+        UNROLL
         for (size_t g = 0; g < 3; g++)
-            P(gate_terms)(t, at, k + g, shift[g], cross[g], logs);
+            P(gate_terms)(t, at, k + g, shift[g], cross[g], logs, M, K);
     }
-    for (; k < t->K; k++) {
-        P(gate_sums)(t, k, logs, 1, shift, cross);
-        P(gate_terms)(t, at, k, shift[0], cross[0], logs);
+    for (; k < K; k++) {
+        P(gate_sums)(t, k, M, logs, 1, shift, cross);
+        P(gate_terms)(t, at, k, shift[0], cross[0], logs, M, K);
     }
 }
 
-/* The terms of column j, which becomes the current one. */
-static void P(column_terms)(P(panel) * t, size_t j) {
+/* The terms of column j, which becomes the current one. M and K: column_gates. */
+INLINE void P(column_terms)(P(panel) * t, size_t j, const size_t M, const size_t K) {
     const vg_kernel_job *job = t->job;
     P(column) at = P(column_of)(j, t->mu_high[j], t->mu_low[j]);
     t->of = P(column_source)(t, j);
     t->floors_of = t->J; /* none */
     P(add_entropy)(&t->sets[0].part, &at, &t->mu[j]);
-    bool keep = t->K && t->logs && (job->need_gated_logs || (job->out.gepjs && !t->many));
-    if (t->logs) {
+    bool keep = K && M > 1 && t->logs && (job->need_gated_logs || (job->out.gepjs && !t->many));
+    if (M > 1 && t->logs) {
         const vr *log = t->log + (j - t->from);
         if (VG_PANEL_DOUBLE && job->options.logits)
-            keep ? P(column_logs)(t->of, t->M, &at, t->dev, log, t->block, true)
-                 : P(column_logs)(t->of, t->M, &at, NULL, log, t->block, true);
+            keep ? P(column_logs)(t->of, M, &at, t->dev, log, t->block, true)
+                 : P(column_logs)(t->of, M, &at, NULL, log, t->block, true);
         else
-            keep ? P(column_logs)(t->of, t->M, &at, t->dev, NULL, 0, true)
-                 : P(column_logs)(t->of, t->M, &at, NULL, NULL, 0, true);
+            keep ? P(column_logs)(t->of, M, &at, t->dev, NULL, 0, true)
+                 : P(column_logs)(t->of, M, &at, NULL, NULL, 0, true);
         P(add_divergence)(&t->sets[0].part, &at);
         P(add_reverse)(t, &at);
         if (job->need_reverse && !job->options.logits &&
             vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
             P(take_floors)(t, j, 0, &t->mu[j]);
     }
-    if (t->each_pair && job->out.epjs)
-        P(ungated_pairs)(t, &at);
-    if (t->K)
-        keep ? P(column_gated)(t, &at, true) : P(column_gated)(t, &at, false);
-    if (t->many)
+    if (M > 2 && t->each_pair && job->out.epjs)
+        P(ungated_pairs)(t, &at, M);
+    if (K)
+        keep ? P(column_gated)(t, &at, true, M, K) : P(column_gated)(t, &at, false, M, K);
+    if (M > PANEL_PAIRS && t->many)
         P(column_integral)(t, j);
 }
 
@@ -411,7 +417,7 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
             o[i] = P(column_mean)(own, M, inverse, false);
             if (spread) {
                 t->of = own;
-                P(keep_column)(t, first + i, &o[i], false);
+                P(keep_column)(t, first + i, &o[i], false, M);
             }
         }
         for (size_t i = 0; i < columns; i++, of.at += sizeof(vr)) {
@@ -431,15 +437,24 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
 static VG_NOINLINE void P(block_entropies)(P(panel) * t) { P(block_plain)(t, false); }
 static VG_NOINLINE void P(block_spreads)(P(panel) * t) { P(block_plain)(t, true); }
 
-static void P(block_terms)(P(panel) * t) {
+INLINE void P(columns_terms)(P(panel) * t, const size_t M, const size_t K) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     const char *next = P(prefetch_address)(t);
     for (size_t j = t->from; j < end; j++) {
         if (next)
             P(prefetch_column)(t, next + (j - t->from) * sizeof(vr));
         P(prefetch_share)(t, j);
-        P(column_terms)(t, j);
-        for (size_t s = 0; (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) && s <= t->K; s++)
-            P(fold_parts)(t, &t->sets[s], &t->sets[s].part, j, t->logs);
+        P(column_terms)(t, j, M, K);
+        for (size_t s = 0; (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) && s <= K; s++)
+            P(fold_parts)(t, &t->sets[s], &t->sets[s].part, j, M > 1 && t->logs);
+    }
+}
+
+static VG_NOINLINE void P(block_terms)(P(panel) * t) {
+    switch (P(unrolled)(t)) {
+    case 1: P(columns_terms)(t, 1, 1); break;
+    case 2: P(columns_terms)(t, 2, 3); break;
+    case 3: P(columns_terms)(t, 3, 3); break;
+    default: P(columns_terms)(t, t->M, t->K);
     }
 }

@@ -99,9 +99,7 @@ INLINE vf vm_table32(vf y, vf *base) {
 }
 
 /* (f - log1p(f)) / f^2 of the table's f, relative error 2e-7. */
-INLINE vf vm_table32_small(vf f) {
-    return 0.49999998f + f * (-0.33334177f + f * (0.25012316f + f * -0.19021257f));
-}
+INLINE vf vm_table32_small(vf f) { return 0.49999998f + f * (-0.33334177f + f * (0.25012316f + f * -0.19021257f)); }
 
 /* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1). f - log1p(f) = f^2 Q(f), Q of degree 2,
  * with an error of 6e-9 in f^2 Q. */
@@ -186,14 +184,18 @@ INLINE vd vm_exp(vd x) {
     vd r = vm_reduce(x, &scale);
     return scale * vm_expm1_reduced(r) + scale;
 }
-/* 1 - exp(-x), x >= 0. */
+/* 1 - exp(-x), x >= 0. Members that agree have a spread of 0, so that often every x is far beyond where it is 1. */
 INLINE vd vm_gate(vd x) {
     vd scale;
+    if (!vl_any(x < 64.0))
+        return vd_set(1.0);
     vd r = vm_reduce(-x, &scale);
     return (1.0 - scale) - scale * vm_expm1_reduced(r);
 }
 /* The same in float, relative error about 2e-7. exp(r) - 1 = r + r^2 P(r) on |r| <= ln 2 / 2, P minimax of degree 4. */
 INLINE vf vm_gate32(vf x) {
+    if (!vi_any(x < 32.0f))
+        return vf_set(1.0f);
     x = vf_least(x, vf_set(80.0f));
     vf shifted = x * 1.44269504f + 12582912.0f, whole = shifted - 12582912.0f; /* through the mantissa of 1.5 2^23 */
     vf r = (whole * 0.693359375f - x) - whole * 2.12194440e-4f;
