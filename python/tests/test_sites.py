@@ -112,6 +112,13 @@ def test_what_does_not_fit(p: np.ndarray[Any, Any], axes: str | None, says: str)
         vargate.score(p, axes=axes)
 
 
+def test_no_bootstrap_of_sites(p: np.ndarray[Any, Any]) -> None:
+    s = vargate.score(p, axes="NMCHW")
+    assert vargate.ood(s, s, measures="tu").measures["tu"].auroc == 0.5
+    with pytest.raises(ValueError, match="the sites of an image are not independent"):
+        vargate.ood(s, s, measures="tu", bootstrap=20)
+
+
 def test_labels_of_another_size(p: np.ndarray[Any, Any]) -> None:
     with pytest.raises(ValueError, match=r"labels has shape \(3, 6\), but the predictions have sites \(3, 6, 20\)"):
         vargate.score(p, axes="NMCHW", labels=np.zeros((N, H), int))

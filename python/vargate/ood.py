@@ -215,6 +215,8 @@ def ood(
     results: dict[str, OodSet] = {}
     for key, p in sets.items():
         other = scored(p)
+        if resamples and (s.sites or other.sites):
+            raise ValueError("bootstrap draws samples, and the sites of an image are not independent: pass bootstrap=0")
         if other.c != s.c:
             raise ValueError(f"{key} has {other.c} classes, the in-distribution side {s.c}")
         outside = columns_of(

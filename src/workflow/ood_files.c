@@ -93,6 +93,12 @@ static vg_status evaluate(set_storage *set, const vg_sample_measures *ood, const
     if (ood->c != id->c)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the in-distribution file has %zu", set->file, ood->c,
                              id->c);
+    if (work->own->resamples > 0 && (id->sites || ood->sites))
+        return vg_base__fail(
+            VG_ERR_UNSUPPORTED,
+            "%s: --bootstrap of ood draws samples, and the sites of an image are not independent: their "
+            "intervals would be too narrow",
+            set->file);
     vg_measure *inside = NULL, *outside = NULL;
     size_t count = 0;
     VG_TRY(common_measures(&inside, &outside, &count, id, ood));

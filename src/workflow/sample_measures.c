@@ -59,6 +59,7 @@ static vg_status fold_labels(vg_sample_measures *out) {
 
 static vg_status read_input(vg_sample_measures *out, vg_score_input *in) {
     out->n = in->layout.n;
+    out->sites = vg_score_input__images(in);
     out->c = in->layout.c;
     out->threads = in->options.threads;
     VG_TRY(vg_measure_columns__score(&out->columns, NULL, in, vg_score_input__compared(in), false, NULL, NULL));

@@ -9,6 +9,7 @@
 typedef struct vg_sample_measures {
     size_t n, c, count;
     unsigned threads; /* as the options ask for */
+    bool sites;       /* samples are the sites of images */
     vg_measure *list; /* count; multilabel: mean over the labels, then the max as NAME_max (gtu_max@1; snr_min) */
     vg_columns *columns;
     double *folded; /* multilabel: the columns' memory */

@@ -194,6 +194,10 @@ run score one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
 fails_with 1 "every site is left out by --ignore 255"
 run ood one.npy one.npy --axes MNCHW --renormalise --ignore 255
 fails_with 1 "--ignore does not go with ood"
+run ood one.npy one.npy --axes MNCHW --renormalise --bootstrap 20
+fails_with 1 "--bootstrap of ood draws samples, and the sites of an image are not independent"
+run ood one.npy one.npy --axes MNCHW --renormalise
+exits 0
 
 # compare: the figures of evaluate, intervals and tests from resamples of images, whose sites are not independent.
 run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise --bootstrap 100 --json
