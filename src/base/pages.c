@@ -14,12 +14,12 @@ static size_t whole_pages(char **first, void *memory, size_t bytes) {
     return memory && to > from ? (size_t)(to - from) : 0;
 }
 
+/* Also the pages of which only a part is in the range: the system provides whole ones. */
 void vg_base__populate(void *memory, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
-    char *first;
-    size_t whole = whole_pages(&first, memory, bytes);
-    if (whole > 0)
-        (void)madvise(first, whole, MADV_POPULATE_WRITE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)memory % page;
+    if (memory && bytes > 0)
+        (void)madvise((char *)memory - before, (before + bytes + page - 1) / page * page, MADV_POPULATE_WRITE);
 #else
     (void)memory, (void)bytes;
 #endif

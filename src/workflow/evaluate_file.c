@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "workflow/call_beside.h"
 #include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
 #include "workflow/site_evaluation.h"
@@ -19,7 +20,9 @@ typedef struct evaluation_owner {
     char advice[VG_FINDING_SIZE];
     char **class_names;
     vg_site_figures sites; /* of images; its evaluation is the one above */
-    vg_kept_means kept;    /* until the advice is written */
+    vg_kept_means kept;    /* until the calibrators are compared */
+    vg_finding calibrator; /* which one to use */
+    unsigned threads;
 } evaluation_owner;
 
 static vg_status make_tally(vg_tally **tally, const vg_score_input *in, const vg_evaluate_file_options *own) {
@@ -51,6 +54,26 @@ static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const v
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
 }
 
+static vg_status compare_calibrators(void *context) {
+    evaluation_owner *owner = context;
+    vg_status status = vg_evaluation__advise_calibrator(&owner->calibrator, &owner->kept, owner->threads);
+    vg_kept_means__free(&owner->kept);
+    return status;
+}
+
+/* The figures, and beside them the comparison of the calibrators. */
+static vg_status evaluate_and_compare(evaluation_owner *owner, const vg_score_input *in, const vg_tally *tally,
+                                      const vg_columns *columns, const vg_evaluate_file_options *own) {
+    vg_call_beside beside;
+    owner->threads = in->options.threads;
+    vg_call_beside__start(&beside, compare_calibrators, owner, owner->threads);
+    vg_status status = evaluate(&owner->evaluation, in, tally, columns, own);
+    if (status == VG_OK)
+        return vg_call_beside__end(&beside);
+    vg_call_beside__drop(&beside);
+    return status;
+}
+
 static vg_status score_and_evaluate(evaluation_owner *owner, vg_score_summary *summary, vg_score_input *in,
                                     const vg_evaluate_file_options *own) {
     vg_tally *tally = NULL;
@@ -64,7 +87,8 @@ static vg_status score_and_evaluate(evaluation_owner *owner, vg_score_summary *s
     vg_status status =
         vg_measure_columns__score(&columns, tally, in, vg_score_input__compared(in), true, summary, kept);
     if (status == VG_OK)
-        status = evaluate(&owner->evaluation, in, tally, columns, own);
+        status = kept ? evaluate_and_compare(owner, in, tally, columns, own)
+                      : evaluate(&owner->evaluation, in, tally, columns, own);
     vg_columns__free(columns);
     vg_tally_free(tally);
     return status;
@@ -130,9 +154,7 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
         memcpy(owner->result.sites, shape, sizeof owner->result.sites);
     owner->result.finding_count = vg_evaluation_findings(owner->findings, e, &owner->verdict);
     if (!images && !layout->multilabel)
-        VG_TRY(vg_evaluation__advise_calibrator(&owner->findings[owner->result.finding_count++], &owner->kept,
-                                                in->options.threads));
-    vg_kept_means__free(&owner->kept);
+        owner->findings[owner->result.finding_count++] = owner->calibrator;
     vg_evaluation__advice(owner->advice, owner->findings, owner->result.finding_count);
     owner->result.advice = owner->advice;
     return VG_OK;
