@@ -155,8 +155,8 @@ typedef struct vg_rank_tie {
 
 typedef struct vg_rank_room vg_rank_room;
 typedef struct vg_row_kernels {
-    /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a key is not allowed
-     * there. */
+    /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c), and notes these in
+     * room->bucket_of, where that is not NULL. False where a key is not allowed there. */
     bool (*gather_rows)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                         size_t last);
     /* Replaces counts by their exclusive prefix sums; the total is below 2^16. */
@@ -181,8 +181,6 @@ typedef struct vg_row_kernels {
     size_t (*find_out_of_range)(const double *values, size_t count, double most);
     /* Of n rows of c probabilities each the largest, the smallest and the sum, which is NaN where one of them is. */
     void (*extremes)(double *most, double *least, double *sum, const double *p, size_t n, size_t c);
-    /* The buckets of n <= VG_ROW_BATCH rows from `first` on, as gather_rows chose them. */
-    void (*find_buckets)(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t n);
     /* Replaces the rows of the other kind below each of n rows by the row's influence on the area (delong.c). */
     void (*influences)(double *rows, const uint8_t *positive, size_t n, const vg_area *area);
 } vg_row_kernels;
@@ -215,6 +213,7 @@ struct vg_rank_room {
     uint64_t *spill; /* 2 spill_rows: instead of `hot` for large buckets, allocated when there is one */
     size_t spill_rows;
     uint32_t *before;           /* rows and 8 more: rows before each group */
+    uint16_t *bucket_of;        /* NULL, or in the memory of `before`: the bucket of each row */
     struct vg_tied_group *tied; /* rows / 2 */
     vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
@@ -470,9 +469,8 @@ void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs
  * read, once and in the order of the rows. */
 typedef struct vg_rows_below {
     vg_rank_room *room;
-    vg_bucket_map map;
-    vg_rank_rows rows;
-    size_t done; /* rows read */
+    const uint16_t *buckets; /* of the rows */
+    size_t done;             /* rows read */
     double positives, negatives;
     double sum; /* over the positive rows */
 } vg_rows_below;

@@ -4,8 +4,8 @@
  *  1. The rows are put into buckets, as for a ranking (rank_buckets.c).
  *  2. Each bucket is sorted with the index that every item has in it, and the count of an item is written over the
  *     item in the bucket's chunks.
- *  3. A second pass over the rows finds the bucket of each again and takes the next count from it: rows were appended
- *     in their order.
+ *  3. A second pass over the rows takes the next count from the bucket of each, which was noted: rows were appended in
+ *     their order.
  *
  * So nothing of the size of all rows is read or written in another order than its own. */
 #include "evaluate/evaluate_internal.h"
@@ -144,14 +144,17 @@ vg_status vg_evaluate__count_below(vg_rows_below *out, vg_rank_room *room, const
                                    const uint8_t *positive, size_t rows) {
     vg_rank_order order;
     rows_before before = {0, 0, 0};
-    VG_TRY(vg_evaluate__rank_order(&order, room, column, positive, 1, rows));
+    room->bucket_of = (uint16_t *)(void *)room->before;
+    vg_status status = vg_evaluate__rank_order(&order, room, column, positive, 1, rows);
+    uint16_t *buckets = room->bucket_of;
+    room->bucket_of = NULL;
+    VG_TRY(status);
     for (size_t b = 0; b < order.buckets; b++)
         VG_TRY(count_bucket(&before, room, b));
     for (size_t b = 0; b < order.buckets; b++)
         room->cursor[b] = room->items + b * VG_CHUNK;
     *out = (vg_rows_below){.room = room,
-                           .map = order.map,
-                           .rows = {*column, positive, 1},
+                           .buckets = buckets,
                            .positives = (double)before.positives,
                            .negatives = (double)before.negatives,
                            .sum = before.sum};
@@ -159,10 +162,9 @@ vg_status vg_evaluate__count_below(vg_rows_below *out, vg_rank_room *room, const
 }
 
 void vg_evaluate__next_below(double *below, vg_rows_below *counts, size_t n) {
-    uint32_t buckets[VG_ROW_BATCH];
+    const uint16_t *buckets = counts->buckets + counts->done;
     vg_rank_room *room = counts->room;
     uint64_t **cursor = room->cursor, *items = room->items;
-    room->kernels->find_buckets(buckets, &counts->map, &counts->rows, counts->done, n);
     for (size_t i = 0; i < n; i++) {
         uint64_t *at = cursor[buckets[i]];
         memcpy(&below[i], at++, sizeof *below);

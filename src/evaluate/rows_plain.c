@@ -13,7 +13,10 @@ static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_r
     for (size_t i = first; i < last; i++, error += error_stride) {
         uint64_t key = vg_evaluate__row_key(&column, i);
         fit &= key - m.allowed <= m.allowed_span;
-        vg_evaluate__append(room, vg_evaluate__bucket(&m, key), key << 1 | (*error != 0));
+        size_t bucket = vg_evaluate__bucket(&m, key);
+        vg_evaluate__append(room, bucket, key << 1 | (*error != 0));
+        if (room->bucket_of)
+            room->bucket_of[i] = (uint16_t)bucket;
     }
     return fit;
 }
@@ -140,12 +143,6 @@ static void extremes(double *most, double *least, double *sum, const double *p, 
     }
 }
 
-static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
-                         size_t n) {
-    for (size_t i = 0; i < n; i++)
-        buckets[i] = (uint32_t)vg_evaluate__bucket(map, vg_evaluate__row_key(&rows->column, first + i));
-}
-
 /* By selections: which kind a row is cannot be predicted. */
 static void influences(double *rows, const uint8_t *positive, size_t n, const vg_area *a) {
     for (size_t i = 0; i < n; i++) {
@@ -156,8 +153,8 @@ static void influences(double *rows, const uint8_t *positive, size_t n, const vg
 }
 
 const vg_row_kernels vg_evaluate__rows_plain = {
-    gather_rows, prefix_sums, fix_bucket_order,  1,        find_errors,  find_ties,
-    walk,        samples,     find_out_of_range, extremes, find_buckets, influences};
+    gather_rows, prefix_sums, fix_bucket_order,  1,        find_errors, find_ties,
+    walk,        samples,     find_out_of_range, extremes, influences};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

@@ -198,10 +198,6 @@ static void noted_extremes(double *most, double *least, double *sum, const doubl
     work_note(WORK_ROWS + 9, n, c);
     REAL_ROWS->extremes(most, least, sum, p, n, c);
 }
-static void noted_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t a, size_t n) {
-    work_note(WORK_ROWS + 10, a, n);
-    REAL_ROWS->find_buckets(buckets, map, rows, a, n);
-}
 static void noted_influences(double *rows, const uint8_t *positive, size_t n, const vg_area *area) {
     work_note(WORK_ROWS + 11, n, 0);
     REAL_ROWS->influences(rows, positive, n, area);
@@ -218,7 +214,6 @@ static void note_rows(void) {
                                   .samples = noted_samples,
                                   .find_out_of_range = noted_range,
                                   .extremes = noted_extremes,
-                                  .find_buckets = noted_buckets,
                                   .influences = noted_influences};
 }
 const vg_row_kernels *__wrap_vg_evaluate__rows(void) {

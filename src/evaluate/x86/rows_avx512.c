@@ -83,6 +83,8 @@ static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_r
         unfit |= place(items, buckets, map, rows, i, n);
         for (size_t j = 0; j < n; j++)
             vg_evaluate__append(room, buckets[j], items[j]);
+        for (size_t j = 0; room->bucket_of && j < n; j++)
+            room->bucket_of[i + j] = (uint16_t)buckets[j];
     }
     return vg_evaluate__rows_plain.gather_rows(room, map, rows, i, last) && !unfit;
 }
@@ -333,14 +335,6 @@ static void extremes(double *most, double *least, double *sum, const double *p, 
     }
 }
 
-static void find_buckets(uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
-                         size_t n) {
-    uint64_t items[VG_ROW_BATCH];
-    size_t whole = n - n % 8;
-    (void)place(items, buckets, map, rows, first, whole);
-    vg_evaluate__rows_plain.find_buckets(buckets + whole, map, rows, first + whole, n - whole);
-}
-
 static void influences(double *rows, const uint8_t *positive, size_t n, const vg_area *a) {
     const __m512d area = _mm512_set1_pd(a->area), positives = _mm512_set1_pd(a->positives);
     const __m512d negatives = _mm512_set1_pd(a->negatives);
@@ -357,8 +351,8 @@ static void influences(double *rows, const uint8_t *positive, size_t n, const vg
 }
 
 const vg_row_kernels vg_evaluate__rows_avx512 = {
-    gather_rows, prefix_sums, fix_bucket_order,  0,        find_errors,  find_ties,
-    walk,        samples,     find_out_of_range, extremes, find_buckets, influences};
+    gather_rows, prefix_sums, fix_bucket_order,  0,        find_errors, find_ties,
+    walk,        samples,     find_out_of_range, extremes, influences};
 VG_AVX512_END
 #else
 typedef int vg_not_x86_rows;
