@@ -84,13 +84,15 @@ struct vg_columns {
     size_t values;
 };
 
-/* Measures that can be computed from others when they are ranked: AU from TU and EU, EPCE from these and EPKL. */
+/* Measures that can be computed from others when they are ranked: AU from TU and EU, EPCE from these and EPKL, MAXPROB
+ * from the tally's confidences. */
 static const struct made {
     unsigned bit, of;
 } made[] = {{VG_COLUMN_AU, VG_COLUMN_TU | VG_COLUMN_EU},
             {VG_COLUMN_EPCE, VG_COLUMN_TU | VG_COLUMN_EU | VG_COLUMN_EPKL},
             {VG_COLUMN_GAU, VG_COLUMN_GTU | VG_COLUMN_GEU},
-            {VG_COLUMN_GEPCE, VG_COLUMN_GTU | VG_COLUMN_GEU | VG_COLUMN_GEPKL}};
+            {VG_COLUMN_GEPCE, VG_COLUMN_GTU | VG_COLUMN_GEU | VG_COLUMN_GEPKL},
+            {VG_COLUMN_MAXPROB, VG_COLUMNS_TALLIED}};
 
 static unsigned stored(unsigned which) {
     unsigned left = which;
@@ -105,7 +107,8 @@ vg_status vg_columns__new(vg_columns **out, size_t rows, const double *k, size_t
     if (!out)
         return vg_base__fail(VG_ERR_ARGUMENT, "columns: out must not be NULL");
     *out = NULL;
-    unsigned unknown = which & ~(unsigned)(VG_COLUMNS_ALL | VG_COLUMNS_BASELINES | VG_COLUMNS_PLANES | VG_COLUMNS_LEAN);
+    unsigned layouts = VG_COLUMNS_PLANES | VG_COLUMNS_LEAN | VG_COLUMNS_TALLIED;
+    unsigned unknown = which & ~(VG_COLUMNS_ALL | VG_COLUMNS_BASELINES | layouts);
     if (unknown)
         return vg_base__fail(VG_ERR_ARGUMENT, "columns: unknown bits %#x in which", unknown);
     if (!k || k_count == 0) {
@@ -197,12 +200,13 @@ static bool column_at(vg_rank_column *out, const vg_columns *columns, size_t ind
     vg_scores copy = columns->places;
     const double *values = *place_of(&copy, info);
     *out = (vg_rank_column){0};
-    if (!values) {
+    out->complement = !values && bit_of(info) == VG_COLUMN_MAXPROB;
+    if (!values && !out->complement) {
         values = *place_of(&copy, vg_measure_info_at(family + TU));
         out->less = *place_of(&copy, vg_measure_info_at(family + EU)) + offset;
         out->plus = i == EPCE ? *place_of(&copy, vg_measure_info_at(family + EPKL)) + offset : NULL;
     }
-    out->measure = measure_of(info, gated ? &columns->k[j] : NULL, values + offset, stride);
+    out->measure = measure_of(info, gated ? &columns->k[j] : NULL, values ? values + offset : NULL, stride);
     return true;
 }
 
@@ -223,7 +227,7 @@ size_t vg_columns__measures(const vg_columns *columns, vg_measure *out, size_t c
     size_t count = 0;
     for (size_t i = 0; i < PLAIN + columns->k_count * GATED; i++) {
         vg_rank_column column;
-        if (!column_at(&column, columns, i) || column.less)
+        if (!column_at(&column, columns, i) || column.less || column.complement)
             continue;
         if (out && count < capacity)
             out[count] = column.measure;

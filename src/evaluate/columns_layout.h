@@ -14,7 +14,10 @@ enum {
     /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: vg_evaluate__columns computes AU =
      * max(TU - EU, 0) and EPCE = AU + EPKL while it ranks them. Equal to the scorer's values to the bit for natural
      * logarithms without normalisation, all pairs, and floors other than VG_FLOOR_ADD; not to be used otherwise. */
-    VG_COLUMNS_LEAN = 1 << 29
+    VG_COLUMNS_LEAN = 1 << 29,
+    /* With VG_COLUMNS_LEAN: MAXPROB takes no memory. It is 1 - the confidence, which the tally of the same means keeps;
+     * one row for each sample. */
+    VG_COLUMNS_TALLIED = 1 << 30
 };
 
 /* Requests the memory of `rows` rows from `row` on (fewer where the columns end) from the system at once, which is

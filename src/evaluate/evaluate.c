@@ -350,6 +350,9 @@ vg_status vg_evaluate__columns(vg_evaluation **out, const vg_tally *tally, const
     size_t count = vg_evaluate__columns_list(NULL, columns);
     VG_TRY(vg_base__alloc(&list, count, sizeof *list, "measures"));
     vg_evaluate__columns_list(list, columns);
+    for (size_t i = 0; tally && i < count; i++)
+        if (list[i].complement)
+            list[i].measure.values = tally->confidence;
     vg_status status = evaluate(out, tally, list, count, options);
     vg_base__release(list);
     return status;

@@ -97,16 +97,19 @@ static inline size_t vg_evaluate__bucket(const vg_bucket_map *map, uint64_t key)
 }
 
 /* A measure as it is ranked: max(values - less, 0) + plus, row by row and with the measure's stride, where those are
- * not NULL. */
+ * not NULL; or 1 - values. */
 typedef struct vg_rank_column {
     vg_measure measure;
     const double *less, *plus;
+    bool complement;
 } vg_rank_column;
 static inline double vg_evaluate__value(const vg_rank_column *column, size_t row) {
     size_t at = row * column->measure.stride;
     double value = column->measure.values[at];
     if (column->less)
         value = value < column->less[at] ? 0 : value - column->less[at];
+    if (column->complement)
+        value = 1 - value;
     return column->plus ? value + column->plus[at] : value;
 }
 /* The key of a row's uncertainty. That of a certainty is the complement, so that zeros have the highest bit of the
@@ -194,8 +197,8 @@ const vg_row_kernels *vg_evaluate__rows(void);
 
 /* --- orderings (rank_buckets.c) --------------------------------------------------------------------------------- */
 
-/* All measures of the columns, also those that are not stored. Returns their number; `out` (NULL: none) has room for
- * as many (columns.c). */
+/* All measures of the columns, also those that are not stored; one whose values are the tally's has none. Returns their
+ * number; `out` (NULL: none) has room for as many (columns.c). */
 size_t vg_evaluate__columns_list(vg_rank_column *out, const vg_columns *columns);
 
 /* A worker's memory for orderings. */

@@ -110,7 +110,7 @@ vg_status vg_evaluate__adaptive_gaps(double *gap, size_t bins, vg_rank_room *roo
 }
 
 vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *t) {
-    vg_rank_column confidence = {{"confidence", t->confidence, 1, 0}, NULL, NULL};
+    vg_rank_column confidence = {.measure = {"confidence", t->confidence, 1, 0}};
     double *gap;
     VG_TRY(vg_base__zalloc(&gap, t->bins + 1, sizeof *gap, "adaptive bins"));
     vg_status status = vg_evaluate__adaptive_gaps(gap, t->bins, room, &confidence, t->error, t->rows, 0, t->rows);

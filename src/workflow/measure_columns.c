@@ -121,6 +121,7 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
     bool planes = in->options.device == VG_SCORE_ON_CPU;
     unsigned which = vg_measure_columns__bits(set) | (planes ? (unsigned)VG_COLUMNS_PLANES : 0);
     which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
+    which |= tally && !layout->multilabel ? (unsigned)VG_COLUMNS_TALLIED : 0;
     *columns = NULL;
     VG_TRY(vg_columns__new(columns, rows, layout->k, layout->k_count, which));
     column_job job = {.in = in, .columns = *columns, .tally = tally, .kept = kept};

@@ -163,6 +163,24 @@ static void every_form_is_the_same(void **state) {
     free(p);
 }
 
+/* The largest mean probability, stored and from the tally's confidences. */
+static void the_tally_has_the_largest_probability(void **state) {
+    const unsigned lean = VG_COLUMN_MAXPROB | VG_COLUMNS_PLANES | VG_COLUMNS_LEAN | VG_COLUMNS_TALLIED;
+    double *p = predictions();
+    vg_scores places;
+    (void)state;
+    for (int single = 0; single < 2; single++) {
+        scored all = score(p, VG_COLUMN_MAXPROB, single, false), other = score(p, lean, single, false);
+        vg_columns__at(other.columns, 0, &places);
+        assert_null(places.maxprob);
+        same_evaluations(&all, &other, 0);
+        same_evaluations(&all, &other, 16);
+        release(&all);
+        release(&other);
+    }
+    free(p);
+}
+
 /* What takes no memory has no column and is not among the stored measures; it needs the others. */
 static void lean_columns(void **state) {
     static const struct {
@@ -202,7 +220,7 @@ static void nan_of_others(void **state) {
             for (size_t i = 0; i < ROWS; i++)
                 one[i] = 2 + (double)i, two[i] = 1, three[i] = .5;
             columns[c][bad] = NAN;
-            vg_rank_column made = {{"epce", one, 1, 0}, two, three};
+            vg_rank_column made = {.measure = {"epce", one, 1, 0}, .less = two, .plus = three};
             assert_int_equal(vg_evaluate__rank_order(&order, &room, &made, errors, 1, ROWS), VG_ERR_DATA);
             assert_non_null(strstr(vg_error_message(), "measure epce: value"));
         }
@@ -262,6 +280,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_is_that_of_scores_and_columns),
         cmocka_unit_test(every_form_is_the_same),
+        cmocka_unit_test(the_tally_has_the_largest_probability),
         cmocka_unit_test(lean_columns),
         cmocka_unit_test(nan_of_others),
     };

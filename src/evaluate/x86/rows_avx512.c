@@ -50,6 +50,8 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
             /* keeps a NaN */
             x = _mm512_max_pd(_mm512_setzero_pd(), _mm512_sub_pd(x, every(less + at, stride, places)));
         }
+        if (column->complement)
+            x = _mm512_sub_pd(_mm512_set1_pd(1), x);
         if (plus) {
             prefetch_rows(plus + at, stride);
             x = _mm512_add_pd(x, every(plus + at, stride, places));
