@@ -85,7 +85,8 @@ static inline void count_tied(rows_before *before, double *counts, sorted_bucket
     before->positives += hits;
 }
 
-/* counts[i]: of item i of the bucket. Of a value that one row has, its kind decides nothing but selections. */
+/* counts[i]: of item i of the bucket. The kind of a row whose value no other row has is used in
+ * selections alone, without a branch. */
 static inline __attribute__((always_inline)) void count_sorted(rows_before *to, double *counts, sorted_bucket s) {
     rows_before before = *to;
     for (size_t i = 0, end; i < s.count; i = end) {

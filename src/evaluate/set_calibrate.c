@@ -91,7 +91,7 @@ static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece)
 static vg_status keep_parts(vg_sets_data *s, const vg_sets_piece *piece, size_t i, uint32_t cell) {
     size_t C = s->shown.classes;
     if (is_tuning(s, piece->first + i) && (s->sites || has_tuning_room(s))) {
-        if (!has_tuning_room(s)) /* the image serves the tuning, and its other sites nothing else */
+        if (!has_tuning_room(s)) /* sites of an image of the tuning part have no other use */
             return VG_OK;
         vg_set_room *room = &s->rooms[0];
         vg_set__order_row(room, s->rule.kernels, vg_sets__values(s, piece, i, room), C, 0);

@@ -40,7 +40,7 @@ void vg_set_pool__find_cells(const vg_set_pool *pool, size_t *next) {
 
 /* The keys of the scores in the order of the cells. next: where the next score of each cell goes. */
 static void order_cells(uint64_t *keys, size_t *next, const vg_set_pool *pool) {
-    if (pool->cells == 1) { /* without counters, each of which would wait for the last one */
+    if (pool->cells == 1) { /* no counters, because each increment would wait for the one before */
         pool->start[1] = pool->count;
         for (size_t i = 0; i < pool->count; i++)
             keys[i] = vg_evaluate__key(pool->score[i]);

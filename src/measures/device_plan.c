@@ -192,7 +192,7 @@ enum { GROUP_WEIGHTS = 12 << 10 };
 #define LANE_NATS 2.0
 
 /* Instructions of a lane for an element, for a sample, and for one exchange; cycles of the first-level cache for a
- * line, in instructions. Rough counts, fitted to nothing: they choose between neighbours. */
+ * line, in instructions. They are estimates, which only choose between neighbouring numbers of lanes. */
 static double group_cost(const score_job *job, int lanes, int rounds) {
     double samples = (double)WARP / lanes, line = (double)job->m * job->c * 4 / 128;
     double lines = samples * (line < 1 ? line : 1), element = 16 * lines > 200 ? 16 * lines : 200;

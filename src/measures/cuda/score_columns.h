@@ -135,7 +135,7 @@ SCORE_FN void row_add(float *row, float p, float one, const float *half, const f
         }
 }
 
-/* Nothing in `count` rows' sums. */
+/* Clears the sums of `count` rows. */
 SCORE_FN void rows_begin(lane_state *s, const int count) {
     SCORE_UNROLL
     for (int i = 0; i < count * LANE_ROW_SUMS; i++)
@@ -161,7 +161,7 @@ SCORE_FN void lane_columns(const lane_view *v, lane_state *s, int lane, const in
         float low[4] = {at.hi, at.lo, at.variance, at.low}, gates[4] = {0.0f, 0.0f, 0.0f, at.high};
         float sigma = G ? score_root32(at.variance * (float)job->gate_spread) : 0.0f;
         bool in = x.c < job->c;
-        if (!in) /* no class: as one that every member gives nothing */
+        if (!in) /* past the last class: as one to which every member gives 0 */
             low[0] = low[1] = 0.0f;
         SCORE_UNROLL
         for (int k = 0; k < SCORE_GATES; k++)
@@ -249,7 +249,7 @@ SCORE_FN void member_weights(const lane_view *v, lane_state *s, int m, const dou
     }
 }
 
-/* Before the members' weights: nothing counted, and the members past the last. */
+/* Before the members' weights are computed: clears their sums, and sets the weights of padding members. */
 SCORE_FN void weights_begin(const lane_view *v, lane_state *s, int lane) {
     const score_job *job = v->job;
     SCORE_UNROLL

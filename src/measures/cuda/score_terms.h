@@ -87,7 +87,7 @@ SCORE_FN lane_class_sums terms_sums(const lane_view *v, int lane, int r, const i
     }
     if (P) {
         terms_part(v, &t, 0, P, G);
-    } else { /* Sums in float are short: each part of the members is added in double. */
+    } else { /* Sums in float run over few members to limit rounding; they are added in double. */
         double total[2 + 2 * SCORE_GATES] = {0.0};
         SCORE_ROLLED
         for (int from = 0; from < job->m; from += 4 * SCORE_FEW) {

@@ -22,7 +22,7 @@ INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across) {
         at[i] = (int64_t)(t->from * PANEL_LANES + (size_t)(h * VG_LANES + i));
     for (size_t j = t->from; j < end; j++) {
         vd mu = t->mu[j].h[h], var = across ? vd_set(0.0) : P(half)(t->variance[j], h);
-        if (across && j + 1 == t->J) /* lanes past the last class lose */
+        if (across && j + 1 == t->J) /* lanes past the last class must not lead */
             mu = vd_select(at < (int64_t)t->C, mu, vd_set(-2.0));
         vdm best = vd_above(mu, mu1), next = vd_above(mu, mu2);
         second = vl_pick(best, first, vl_pick(next, at, second));

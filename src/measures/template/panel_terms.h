@@ -112,7 +112,7 @@ INLINE void P(add_reverse)(P(panel) * t, const P(column) * at) {
         P(column) own_column = *at; /* the original stays in registers */
         P(acc) psi = P(exact_psi)(t, &own_column), lanes = P(widen)(P(choose)(far, vr_set(1), vr_set(0)));
         for (int h = 0; h < PANEL_HALVES; h++)
-            t->sets[0].floors.h[h] -= lanes.h[h] * t->mu[at->j].h[h] * psi.h[h]; /* what is taken from the sum */
+            t->sets[0].floors.h[h] -= lanes.h[h] * t->mu[at->j].h[h] * psi.h[h]; /* floors are subtracted */
         t->floored = true;
         own = P(choose)(far, vr_set(0), own);
     }
