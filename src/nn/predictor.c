@@ -214,6 +214,8 @@ vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, 
 
 size_t vg_predictor__piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
 
+vg_status vg_predictor__stay(vg_predictor *p) { return vg_backend__enter(p->backend); }
+
 vg_status vg_predictor__run_on_device(vg_predictor *p, const float **logits, void **stream, const float *images,
                                       size_t n, uint64_t first) {
     vg_tensor *kept;
@@ -222,7 +224,7 @@ vg_status vg_predictor__run_on_device(vg_predictor *p, const float **logits, voi
     if (!p->backend->ops->tensor_address)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory",
                              p->backend->device);
-    VG_TRY(vg_backend__enter(p->backend)); /* until the predictor is freed: the caller goes on with the logits there */
+    VG_TRY(vg_predictor__stay(p)); /* the caller goes on with the logits there */
     VG_TRY(vg_learner__predict_on_device(p->learner, &kept, images, n, first, &p->members, p->rows));
     return p->backend->ops->tensor_address(p->backend, kept, logits, stream);
 }

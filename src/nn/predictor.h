@@ -23,6 +23,9 @@ vg_status vg_predictor__order_classes(vg_predictor *predictor, const char *const
 vg_status vg_predictor__run_on_device(vg_predictor *predictor, const float **logits, void **stream, const float *images,
                                       size_t n, uint64_t first);
 size_t vg_predictor__piece(const vg_predictor *predictor);
+/* Makes the predictor's device the calling thread's current one until the predictor is freed, for a scorer that reads
+ * the logits there. */
+vg_status vg_predictor__stay(vg_predictor *predictor);
 /* Softmax over the last axis of rows x classes, in place. */
 void vg_nn__softmax_rows(float *values, size_t rows, size_t classes);
 /* The gated members Q of n samples from their probabilities [n][members][classes], in place, as the gated loss has

@@ -62,8 +62,11 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
 vg_status vg_prediction__input(vg_score_input *in, vg_prediction *p, const vg_input_options *options) {
     size_t most = VG_PREDICTION_CHUNK;
     p->on_device = device_of(p) == VG_SCORE_ON_CUDA && p->options.run_count == 1;
-    if (p->on_device && vg_predictor__piece(p->predictors[0]) < most)
-        most = vg_predictor__piece(p->predictors[0]);
+    if (p->on_device) {
+        VG_TRY(vg_predictor__stay(p->predictors[0]));
+        if (vg_predictor__piece(p->predictors[0]) < most)
+            most = vg_predictor__piece(p->predictors[0]);
+    }
     p->blocks = (vg_block_source){p, logits_block, most, "predicting", "images"};
     *in = (vg_score_input){.path = p->options.runs[0],
                            .job = &p->options.job,
