@@ -61,9 +61,9 @@ struct vg_engine {
     void *work; /* scratch memory, as large as the kernel with the most needs it */
     size_t work_size;
     entry *buckets[BUCKETS];
-    /* The entry that is being made: released when oneDNN throws. */
+    /* The entry that is being made, and descriptions of it and of one of its reorders: released when oneDNN throws. */
     entry *unfinished;
-    dnnl_primitive_desc_t description;
+    dnnl_primitive_desc_t description, reorder;
 };
 
 /* One guarded call of this file. */
@@ -88,8 +88,10 @@ static void drop_unfinished(vg_engine *dnnl) {
         entry_free(dnnl->unfinished);
     if (dnnl->description)
         dnnl_primitive_desc_destroy(dnnl->description);
+    if (dnnl->reorder)
+        dnnl_primitive_desc_destroy(dnnl->reorder);
     dnnl->unfinished = NULL;
-    dnnl->description = NULL;
+    dnnl->description = dnnl->reorder = NULL;
 }
 
 static vg_status guarded(guarded_call call) {
@@ -195,10 +197,10 @@ static vg_status kernel_run(vg_engine *dnnl, const kernel *k, dnnl_exec_arg_t *a
 
 static vg_status reorder_new(vg_engine *dnnl, kernel *out, md_ref from, md_ref to) {
     dnnl_engine_t engine = dnnl->device.engine;
-    dnnl_primitive_desc_t pd;
-    DNNL_TRY(dnnl_reorder_primitive_desc_create(&pd, from, engine, to, engine, dnnl->device.plain));
-    vg_status status = kernel_new(dnnl, out, pd);
-    dnnl_primitive_desc_destroy(pd);
+    DNNL_TRY(dnnl_reorder_primitive_desc_create(&dnnl->reorder, from, engine, to, engine, dnnl->device.plain));
+    vg_status status = kernel_new(dnnl, out, dnnl->reorder);
+    dnnl_primitive_desc_destroy(dnnl->reorder);
+    dnnl->reorder = NULL;
     return status;
 }
 

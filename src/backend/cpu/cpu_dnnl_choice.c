@@ -45,19 +45,16 @@ dnnl_status_t vg_dnnl__md_of_view(dnnl_memory_desc_t *md, const vg_engine_view *
 
 /* --- the device */
 
-static dnnl_status_t add_to_output(dnnl_primitive_attr_t attributes) {
-    dnnl_post_ops_t ops = NULL;
-    dnnl_status_t status = dnnl_post_ops_create(&ops);
+static dnnl_status_t add_to_output(vg_dnnl_device *device) {
+    dnnl_status_t status = dnnl_post_ops_create(&device->sum);
     if (status == dnnl_success)
 #if DNNL_VERSION_MAJOR >= 3
-        status = dnnl_post_ops_append_sum(ops, 1.0f, 0, dnnl_data_type_undef);
+        status = dnnl_post_ops_append_sum(device->sum, 1.0f, 0, dnnl_data_type_undef);
 #else
-        status = dnnl_post_ops_append_sum(ops, 1.0f);
+        status = dnnl_post_ops_append_sum(device->sum, 1.0f);
 #endif
     if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_post_ops(attributes, ops);
-    if (ops)
-        dnnl_post_ops_destroy(ops);
+        status = dnnl_primitive_attr_set_post_ops(device->adding, device->sum);
     return status;
 }
 
@@ -72,10 +69,12 @@ dnnl_status_t vg_dnnl__device_open(vg_dnnl_device *device) {
         status = attributes_new(&device->plain);
     if (status == dnnl_success)
         status = attributes_new(&device->adding);
-    return status == dnnl_success ? add_to_output(device->adding) : status;
+    return status == dnnl_success ? add_to_output(device) : status;
 }
 
 void vg_dnnl__device_close(vg_dnnl_device *device) {
+    if (device->sum)
+        dnnl_post_ops_destroy(device->sum);
     if (device->adding)
         dnnl_primitive_attr_destroy(device->adding);
     if (device->plain)

@@ -35,6 +35,7 @@ enum { VG_DNNL_MATMUL = 100 };
 typedef struct vg_dnnl_device {
     dnnl_engine_t engine;
     dnnl_primitive_attr_t plain, adding; /* adding: to what the output holds */
+    dnnl_post_ops_t sum;                 /* of adding */
 } vg_dnnl_device;
 
 dnnl_status_t vg_dnnl__device_open(vg_dnnl_device *device);
