@@ -214,6 +214,8 @@ vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, 
 
 size_t vg_predictor__piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
 
+bool vg_predictor__is_on_gpu(const vg_predictor *p) { return p->backend->ops->tensor_address != NULL; }
+
 vg_status vg_predictor__stay(vg_predictor *p) { return vg_backend__enter(p->backend); }
 
 vg_status vg_predictor__run_on_device(vg_predictor *p, const float **logits, void **stream, const float *images,
@@ -221,7 +223,7 @@ vg_status vg_predictor__run_on_device(vg_predictor *p, const float **logits, voi
     vg_tensor *kept;
     if (p->order)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "logits in another order of classes are given in host memory");
-    if (!p->backend->ops->tensor_address)
+    if (!vg_predictor__is_on_gpu(p))
         return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory",
                              p->backend->device);
     VG_TRY(vg_predictor__stay(p)); /* the caller goes on with the logits there */

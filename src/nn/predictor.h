@@ -3,6 +3,7 @@
 #ifndef VG_PREDICTOR_H
 #define VG_PREDICTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ vg_status vg_predictor__order_classes(vg_predictor *predictor, const char *const
 vg_status vg_predictor__run_on_device(vg_predictor *predictor, const float **logits, void **stream, const float *images,
                                       size_t n, uint64_t first);
 size_t vg_predictor__piece(const vg_predictor *predictor);
+/* Whether it can: the network runs on a GPU. The description of a device may name a GPU that is not used. */
+bool vg_predictor__is_on_gpu(const vg_predictor *predictor);
 /* Makes the predictor's device the calling thread's current one until the predictor is freed, for a scorer that reads
  * the logits there. */
 vg_status vg_predictor__stay(vg_predictor *predictor);

@@ -1,16 +1,12 @@
 /* prediction_source.c - the logits of networks as input of a scoring pass: scored as they are computed, never kept. */
-#include <string.h>
-
 #include "nn/predictor.h"
 #include "workflow/prediction.h"
 
 /* Scores are computed where the networks run. */
 static vg_score_device device_of(const vg_prediction *p) {
-    for (size_t i = 0; i < p->options.run_count; i++) {
-        const char *device = p->info[i].device;
-        if (!device || (strncmp(device, "cuda", 4) != 0 && !strstr(device, "NVIDIA")))
+    for (size_t i = 0; i < p->options.run_count; i++)
+        if (!vg_predictor__is_on_gpu(p->predictors[i]))
             return VG_SCORE_ON_CPU;
-    }
     return VG_SCORE_ON_CUDA;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "backend/backend.h"
 #include "vargate/formats.h"
 #include "vargate/workflow.h"
 #include "workflow_util.h"
@@ -69,6 +70,19 @@ static int on_message(void *context, const vg_job_message *message) {
         break;
     }
     return h->stop_job_at && h->progress >= h->stop_job_at;
+}
+
+/* A build with CUDA on a machine without a GPU: the description of the CPU says why the GPU is not used, in words that
+ * nothing may be decided by. */
+vg_status __real_vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
+vg_status __wrap_vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
+vg_status __wrap_vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options) {
+    vg_status status = __real_vg_backend__open(out, name, options);
+    if (status == VG_OK) {
+        size_t used = strlen((*out)->device);
+        snprintf((*out)->device + used, sizeof(*out)->device - used, " (cuda: no NVIDIA driver is loaded)");
+    }
+    return status;
 }
 
 static vg_recipe small_recipe(void) {
