@@ -9,14 +9,16 @@ alone and linked in front of a library that is built once (the libraries of thir
 tests run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of
 a header that several files include, the first one alone is tried with the quick tests before the others are compiled.
 What passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in
-each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count.
+each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count. Last
+comes the comparison: the tests whose names end in _pinned hold every figure to its last bit, and what is asked of the
+rest of the library, against what they wrote with the sources as they are (VARGATE_BITS: tests/base/work_log.h).
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
-or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
-OUT goes on from there. --list prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends
-the run after that time.
---cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
-(90) per cent were killed."""
+or survived, by which test ("late": it ran too long; else the tier, "sanitizer", or "comparison": only that noticed),
+seconds. A second run with the same OUT goes on from there. --list prints the changes that would be tried; --only
+NUMBERS tries those alone. --seconds ends the run after that time.
+--cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. The last line says how many were
+killed by the tests and how many with the comparison. Exit status 1 when these are fewer than --least (90) per cent."""
 
 import argparse
 import concurrent.futures
@@ -91,13 +93,14 @@ class Plan:
 
 @dataclasses.dataclass
 class Way:
-    """A way to run the tests: as they are, in a lower vector tier, or with a sanitizer."""
+    """A way to run the tests: as they are, in a lower vector tier, with a sanitizer, or held against a record."""
 
     name: str = ""
     variables: dict = dataclasses.field(default_factory=dict)
     linked: tuple = ()  # options of the linker
     tests: dict = dataclasses.field(default_factory=dict)  # name -> seconds on the sources as they are
     memory: int = 16 << 30
+    compared: bool = False
 
     def reports(self, output):
         """Whether what a failed test wrote is what this way looks for."""
@@ -166,12 +169,22 @@ class Bench:
             self.ways = [*self.lower_tiers(), *self.sanitizer()]
             quick = [t for t, seconds in self.plain.tests.items() if seconds <= SLOW and not t.startswith("cli/")]
             list(pool.map(lambda each: self.time_test(*each), [(t, way) for way in self.ways for t in quick]))
+            list(pool.map(lambda each: self.record(*each), self.comparisons()))
 
     def lower_tiers(self):
         """The vector tiers below the one that this machine takes by itself."""
         words = subprocess.run([self.build / "vargate", "--version"], capture_output=True, text=True, check=True).stdout
         best = next((i for i, tier in enumerate(TIERS) if f"({tier})" in words), 0)
         return [Way(tier, {"VARGATE_CPU": tier}) for tier in TIERS[:best]]
+
+    def comparisons(self):
+        """Adds the ways that compare with the unchanged build; the tests of each, one of which runs in every tier by
+        itself."""
+        pinned = [t for t in self.plain.tests if t.endswith("_pinned")]
+        lower = [Way(f"comparison, {way.name}", way.variables, compared=True) for way in self.lower_tiers()]
+        self.ways += [Way("comparison", compared=True), *lower]
+        return [(t, way) for way in self.ways if way.compared for t in pinned
+                if way not in lower or t != "test_measures_pinned"]  # fmt: skip
 
     def sanitizer(self):
         """AddressSanitizer, with its search for leaks where this machine lets a process be traced; [] without it."""
@@ -225,8 +238,9 @@ class Bench:
             command = [target]
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
-            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder),
-                         "VARGATE_BITS": str(self.out / "bits" / target.name)}  # fmt: skip
+            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
+            if way.compared:
+                variables["VARGATE_BITS"] = str(self.out / "bits" / target.name)
             with open(said, "wb") as output:
                 variables = {**os.environ, **variables, **way.variables}
                 status = self.run(command, limit, output, way.memory, env=variables)
@@ -234,6 +248,11 @@ class Bench:
             return wrong if way.reports(said.read_bytes()) else ""
         finally:
             target.unlink(missing_ok=True)
+
+    def record(self, test, way):
+        """Two runs on the sources as they are: what the first one wrote must hold for the second."""
+        for _ in range(2):
+            self.time_test(test, way)
 
     def time_test(self, test, way):
         folder = self.out / "as-is" / f"{test.replace('/', '-')}{way.name}"
@@ -243,17 +262,21 @@ class Bench:
         if not fault:
             way.tests[test] = time.monotonic() - begin
             return
+        way.tests.pop(test, None)
         said = (folder / "output").read_text(errors="replace").splitlines() if (folder / "output").exists() else []
         print(f"mutate: {test} {way.name} {fault} on the sources as they are and is left out:")
         print("\n".join(line for line in said if "OK ]" not in line and "RUN  " not in line)[-2000:], flush=True)
 
     def order(self, name, way):
-        """The tests, those first that found changes of this file, then those of its module, quick ones before slow."""
+        """The tests, those first that found changes of this file, then those of its module, quick ones before slow; the
+        pinned ones last, whose checksums say less about what is wrong."""
         module, usual = name.split("/")[1], way.tests
-        return sorted(
-            (t for t in usual if concerns(t, name)),
-            key=lambda t: (-self.kills.get((name, t), 0) / (1 + usual[t]), module not in t, usual[t]),
-        )
+
+        def place(test):
+            found = self.kills.get((name, test), 0) / (1 + usual[test])
+            return (test.endswith("_pinned"), -found, module not in test, usual[test])
+
+        return sorted((t for t in usual if concerns(t, name)), key=place)
 
     def users(self, name):
         """The sources that a change of this file concerns."""
@@ -493,9 +516,10 @@ def main():
     for row in rows:
         if row[6] == "survived":
             print(f"survived: {row[0]} {row[1]}:{row[2]} {row[3]}: {row[4]} -> {row[5]}")
-    share = 100 * killed / max(1, len(rows))
-    print(f"mutate: {killed} of {len(rows)} mutants killed ({share:.1f} %)")
-    return 0 if rows and share >= options.least else 1
+    share, tests = 100 / max(1, len(rows)), sum(row[6] == "killed" and "(comparison" not in row[7] for row in rows)
+    print(f"mutate: of {len(rows)} mutants {tests} killed by the tests ({tests * share:.1f} %), "
+          f"{killed} with the comparison ({killed * share:.1f} %)")  # fmt: skip
+    return 0 if rows and killed * share >= options.least else 1
 
 
 if __name__ == "__main__":

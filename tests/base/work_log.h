@@ -7,7 +7,13 @@
  * Requests of more than 2 GB, of 64 MB where the memory is cleared, and of more than 64 threads are refused without the
  * system being asked: sizes that no machine has can be tested on every machine.
  *
- * digests_compare() holds what was seen against a table, by tier and kind of case. */
+ * What is asked for depends on the machine (number of processors, size of its caches) and changes with every buffer
+ * that is added, so no table of it is kept. Where VARGATE_BITS names a file, compare_recorded() writes digests of the
+ * work and of every figure to its last bit there, by tier and kind of case, and later runs hold theirs against it:
+ *
+ *     VARGATE_BITS=FILE build/release/tests/test_evaluate_pinned
+ *
+ * before and after a change that must alter nothing, with the same compiler, options and machine. */
 #ifndef VG_TEST_WORK_LOG_H
 #define VG_TEST_WORK_LOG_H
 
@@ -307,13 +313,13 @@ vg_status __wrap_vg_evaluate__pulse(vg_pulse *pulse, unsigned worker) {
     return __real_vg_evaluate__pulse(pulse, worker);
 }
 
-/* --- tables of digests */
+/* --- comparison with another build */
 
-/* What a table has for this tier and kind, NULL where it has nothing. */
-static inline char *digest_line(char *text, const char *start) {
+/* What a file has after this title, NULL where it has nothing. */
+static inline char *digest_line(char *text, const char *title) {
     for (char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
-        if (strncmp(line, start, strlen(start)) == 0)
-            return line + strlen(start);
+        if (strncmp(line, title, strlen(title)) == 0)
+            return line + strlen(title);
     return NULL;
 }
 static inline char *whole_file(const char *path) {
@@ -326,38 +332,34 @@ static inline char *whole_file(const char *path) {
     fclose(file);
     return text;
 }
-static inline void write_digests(FILE *to, const char *start, const uint32_t *got, size_t count) {
-    fputs(start, to);
+static inline void add_digests(const char *path, const char *title, const uint32_t *got, size_t count) {
+    FILE *to = fopen(path, "ab");
+    if (!to)
+        return;
+    fputs(title, to);
     for (size_t i = 0; i < count; i++)
         fprintf(to, "%s %08x", i % 12 ? "" : "\n   ", (unsigned)got[i]);
     fputc('\n', to);
+    fclose(to);
 }
 
-/* Holds the digests of the cases of a kind against the table at `path`; the first case that differs, `count` where none
- * does or the table says nothing about this tier. grow: what is missing is added. */
-static inline size_t digests_compare(const char *path, const char *kind, const uint32_t *got, size_t count, bool grow) {
-    char start[80], *text = whole_file(path), *at, *end;
-    snprintf(start, sizeof start, "%s %s", vg_cpu_tier(), kind);
+/* Holds digests of the cases of a kind against those in the file that VARGATE_BITS names, or adds them where it has
+ * none. Returns the first case that differs; `count` where none does or the variable is not set. */
+static inline size_t compare_recorded(const char *what, const char *kind, const uint32_t *got, size_t count) {
+    const char *path = getenv("VARGATE_BITS");
+    if (!path)
+        return count;
+    char title[80], *text = whole_file(path), *at, *end;
+    snprintf(title, sizeof title, "%s: %s of %s", vg_cpu_tier(), what, kind);
+    at = text ? digest_line(text, title) : NULL;
+    if (!at)
+        add_digests(path, title, got, count);
     size_t i = 0;
-    at = text ? digest_line(text, start) : NULL;
     for (; at && i < count; i++, at = end)
         if (strtoul(at, &end, 16) != got[i] || end == at)
             break;
-    FILE *file = !at && grow ? fopen(path, "ab") : NULL;
-    if (file) {
-        write_digests(file, start, got, count);
-        fclose(file);
-    }
-    size_t differs = at ? i : count;
     free(text);
-    return differs;
-}
-
-/* The same for all figures to their last bit, against the file that VARGATE_BITS names: figures of the same compiler
- * and options, before a change that must not alter any. The first run with a file writes it. */
-static inline size_t bits_compare(const char *kind, const uint32_t *got, size_t count) {
-    const char *path = getenv("VARGATE_BITS");
-    return path ? digests_compare(path, kind, got, count, true) : count;
+    return at ? i : count;
 }
 
 #endif

@@ -7,9 +7,8 @@
  * what it allocated fails too. Where figures change on purpose: build/release/tests/test_evaluate_pinned --write, into
  * pinned_values.h.
  *
- * The same cases pin what is asked of the rest of the library (work_log.h), in tests/evaluate/pinned_work.txt, and,
- * where VARGATE_BITS names a file, every figure to its last bit. Where that work changes on purpose:
- * test_evaluate_pinned --work, with VARGATE_CPU=portable, avx2 and avx512, into that file. */
+ * Where VARGATE_BITS names a file, what the cases ask of the rest of the library and every figure to its last bit are
+ * held against what another build wrote there: work_log.h. */
 #ifndef VG_TEST_PINNED_H
 #define VG_TEST_PINNED_H
 
@@ -107,35 +106,23 @@ static inline checksum run_case(const pinned_kind *kind, size_t i) {
     return sum;
 }
 enum { MOST_CASES = 1000 };
-#define PINNED_WORK "tests/evaluate/pinned_work.txt"
 
-/* The digests of all cases; the checksums are compared with the stored ones where `compared`. */
-static inline void run_cases_of(const pinned_kind *kind, uint32_t *work, uint32_t *figures, bool compared) {
+static inline void compare_cases(const pinned_kind *kind) {
+    uint32_t work[MOST_CASES], figures[MOST_CASES];
     for (size_t i = 0; i < kind->count; i++) {
         checksum sum = run_case(kind, i);
         work[i] = (uint32_t)(sum.work >> 32);
         figures[i] = (uint32_t)(sum.bits >> 32);
-        if (compared && !(fabs(sum.sum - kind->values[i]) <= 1e-8 * (double)(1 + sum.count)))
+        if (!(fabs(sum.sum - kind->values[i]) <= 1e-8 * (double)(1 + sum.count)))
             fail_msg("%s, case %zu: the checksum of %zu figures is %.12g, stored is %.12g", kind->name, i, sum.count,
                      sum.sum, kind->values[i]);
     }
-}
-static inline void compare_cases(const pinned_kind *kind) {
-    uint32_t work[MOST_CASES], figures[MOST_CASES];
-    run_cases_of(kind, work, figures, true);
-    size_t differs = digests_compare(PINNED_WORK, kind->name, work, kind->count, false);
+    size_t differs = compare_recorded("work", kind->name, work, kind->count);
     if (differs < kind->count)
-        fail_msg("%s, case %zu: other memory, threads, kernels or sorts than in " PINNED_WORK, kind->name, differs);
-    differs = bits_compare(kind->name, figures, kind->count);
+        fail_msg("%s, case %zu: other memory, threads, kernels or sorts", kind->name, differs);
+    differs = compare_recorded("bits", kind->name, figures, kind->count);
     if (differs < kind->count)
         fail_msg("%s, case %zu: other bits", kind->name, differs);
-}
-static inline void write_work(const pinned_kind *kind) {
-    uint32_t work[MOST_CASES], figures[MOST_CASES];
-    char start[80];
-    run_cases_of(kind, work, figures, false);
-    snprintf(start, sizeof start, "%s %s", vg_cpu_tier(), kind->name);
-    write_digests(stdout, start, work, kind->count);
 }
 static inline void write_cases(const pinned_kind *kind) {
     printf("static const double pinned_%s[] = {\n", kind->name);

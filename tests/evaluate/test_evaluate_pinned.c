@@ -586,9 +586,10 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static void compare_kind(void **state) { compare_cases(*state); }
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; argc > 1 && i < KINDS; i++)
-        (strcmp(argv[1], "--work") == 0 ? write_work : write_cases)(&kinds[i]);
-    if (argc > 1)
+    bool written = argc > 1 && strcmp(argv[1], "--write") == 0;
+    for (size_t i = 0; written && i < KINDS; i++)
+        write_cases(&kinds[i]);
+    if (written)
         return 0;
     struct CMUnitTest tests[KINDS];
     for (size_t i = 0; i < KINDS; i++)

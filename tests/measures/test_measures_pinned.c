@@ -1,10 +1,8 @@
-/* test_measures_pinned.c - scoring at many shapes and options in every SIMD tier: what it asks of the rest of the
- * library (memory, threads, pieces, calls of the kernels: work_log.h) against tests/measures/pinned_work.txt; plans and
- * sizes, of shapes that no machine has too; and, where VARGATE_BITS names a file, every result to its last bit. Without
- * that file a second run with other threads must have the same bits. Other tests show that results are right; this one
- * notices that something changed.
- *
- * Where the work changes on purpose: test_measures_pinned --work, into that file. */
+/* test_measures_pinned.c - scoring at many shapes and options in every SIMD tier: a second run with other threads and
+ * blocks must have the same bits, and every call must end, also with sizes that no machine has. Where VARGATE_BITS
+ * names a file, every result to its last bit, plans, and what is asked of the rest of the library (memory, threads,
+ * pieces, calls of the kernels) are held against what another build wrote there: work_log.h. Other tests show that
+ * results are right; that comparison notices that something changed. */
 #include "random_trials.h"
 
 #include "measures/cuda/score_job.h"
@@ -13,8 +11,6 @@
 #include "measures/result_staging.h"
 #include "measures/scorer.h"
 #include "work_log.h"
-
-#define PINNED_WORK "tests/measures/pinned_work.txt"
 
 typedef struct seen {
     uint64_t work, bits;
@@ -515,25 +511,20 @@ static const kind kinds[] = {{"trials", see_trial, 300},     {"shapes", see_rand
                              {"device", see_device, 60},     {"division", see_division, 35},
                              {"scorer", see_scorer, 88},     {"progress", see_progress, 7}};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST_CASES = 300 };
-static bool written; /* the table goes to standard output, nothing is compared */
 
 static void pin(void **state) {
     const kind *of = *state;
     uint32_t work[MOST_CASES], figures[MOST_CASES];
-    char start[80];
     for (size_t i = 0; i < of->count; i++) {
         seen s = of->see(i);
         work[i] = (uint32_t)(s.work >> 32), figures[i] = (uint32_t)(s.bits >> 32);
     }
-    snprintf(start, sizeof start, "%s %s", vg_cpu_tier(), of->name);
-    if (written)
-        write_digests(stdout, start, work, of->count);
-    size_t differs = written ? of->count : digests_compare(PINNED_WORK, of->name, work, of->count, false);
+    size_t differs = compare_recorded("work", of->name, work, of->count);
     if (differs < of->count)
-        fail_msg("%s, case %zu: other memory, threads, pieces or plans than in " PINNED_WORK, start, differs);
-    differs = bits_compare(of->name, figures, of->count);
+        fail_msg("%s, %s, case %zu: other memory, threads, pieces or plans", vg_cpu_tier(), of->name, differs);
+    differs = compare_recorded("bits", of->name, figures, of->count);
     if (differs < of->count)
-        fail_msg("%s, case %zu: other bits", start, differs);
+        fail_msg("%s, %s, case %zu: other bits", vg_cpu_tier(), of->name, differs);
 }
 
 static int suite(void) {
@@ -543,7 +534,4 @@ static int suite(void) {
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-int main(int argc, char **argv) {
-    written = argc > 1 && strcmp(argv[1], "--work") == 0;
-    return run_in_every_tier(suite);
-}
+int main(void) { return run_in_every_tier(suite); }

@@ -9,7 +9,7 @@ limits=$(dirname "$0")/long_lines.txt
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 git ls-files -- . ':!LICENSE' ':!data' ':!results' ':!third_party' ':!tests/data/*/*.txt' \
-    ':!tests/data/*/*.json' ':!tests/*/pinned_*.txt' ':!tests/cli/expected' ':!fuzz/corpus' ':!python/tests/data' \
+    ':!tests/data/*/*.json' ':!tests/cli/expected' ':!fuzz/corpus' ':!python/tests/data' \
     ':!src/report/report_template.html' ':!web/package-lock.json' \
     ':!*.ipynb' ':!*.svg' >"$folder/files"
 # -I: not in binary files. C.UTF-8 counts characters, not bytes.
