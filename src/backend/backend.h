@@ -398,6 +398,7 @@ typedef struct vg_backend_options {
     unsigned threads; /* 0: one per core */
     vg_compute compute;
     bool unbound; /* CPU: threads are not bound to cores, because other backends compute at the same time */
+    bool brief;   /* of several reasons why it cannot be opened the first is enough: another backend is tried then */
     /* For tests and benchmarks of the CUDA backend; 0 for every other caller. */
     unsigned streams; /* CUDA streams of a training step, 1 to 3; 0: 3 */
     vg_acceleration acceleration;

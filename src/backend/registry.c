@@ -32,8 +32,9 @@ static vg_status unknown(const char *name) {
 }
 
 /* Opens one backend. The CPU backends have no TF32 and compute in float32 instead. */
-static vg_status open_one(vg_backend **out, size_t index, const vg_backend_options *options) {
+static vg_status open_one(vg_backend **out, size_t index, const vg_backend_options *options, bool brief) {
     vg_backend_options own = *options;
+    own.brief = brief;
     if (own.compute == VG_COMPUTE_TF32 && strcmp(registry[index].name, "cuda") != 0)
         own.compute = VG_COMPUTE_F32;
     return registry[index].open(out, &own);
@@ -50,7 +51,7 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
     for (size_t i = 0; i < BACKENDS; i++) {
         if (!any && strcmp(name, registry[i].name) != 0)
             continue;
-        status = open_one(out, i, options);
+        status = open_one(out, i, options, any);
         /* The reason is appended to the description of the device that was opened instead. */
         if (status == VG_OK && *passed_over) {
             size_t used = strlen((*out)->device);

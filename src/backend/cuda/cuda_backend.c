@@ -516,8 +516,9 @@ static const vg_backend_ops ops = {
     .memory_used = memory_used,
 };
 
-/* Finds a device that this build can use and names it, or fails with the reason. */
-static vg_status find_device(vg_backend *b, cuda_context *c) {
+/* Finds a device that this build can use and names it, or fails with the reason. `brief`: without loading libraries to
+ * see what else is missing, which takes 200 MB. */
+static vg_status find_device(vg_backend *b, cuda_context *c, bool brief) {
     int count = 0;
     struct cudaDeviceProp properties;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -525,7 +526,7 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
         const cuda_library *library;
         char reason[160], also[320] = "";
         vg_cuda__reason(reason, sizeof reason, error);
-        if (vg_cuda__library(&library) != VG_OK)
+        if (!brief && vg_cuda__library(&library) != VG_OK)
             snprintf(also, sizeof also, "; %s", vg_error_message());
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s%s", reason, also);
     }
@@ -540,13 +541,13 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
     return VG_OK;
 }
 
-static vg_status open_all(vg_backend *b, unsigned streams) {
+static vg_status open_all(vg_backend *b, const vg_backend_options *options) {
     cuda_context *c = cuda_of(b);
     const cuda_library *library;
-    VG_TRY(find_device(b, c));
+    VG_TRY(find_device(b, c, options->brief));
     VG_TRY(vg_cuda__library(&library));
     VG_TRY(vg_backend__enter(b));
-    VG_TRY(vg_cuda__streams_open(c, streams));
+    VG_TRY(vg_cuda__streams_open(c, options->streams));
     VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
     VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));
     VG_TRY(vg_cuda__totals_new(c));
@@ -572,7 +573,7 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
     b->context = status == VG_OK ? context : NULL;
     if (status == VG_OK) {
         context->acceleration = options->acceleration;
-        status = open_all(b, options->streams);
+        status = open_all(b, options);
     }
     if (status != VG_OK)
         close_cuda(b);
