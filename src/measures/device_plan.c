@@ -113,8 +113,10 @@ bool vg_measures__score_layout(score_job *job) {
 /* --- shape */
 /* QUARTER: registers of one of a multiprocessor's four schedulers */
 enum { QUARTER = 16384, MOST_THREADS = 512, MOST_SAMPLES = 32 };
-/* Relative cost of reading the predictions from device memory in every phase instead of from shared memory. */
+/* Relative cost of reading the predictions from device memory in every phase instead of from shared memory, and the
+ * elements of a sample above which it is tried for the integral too, which then takes eight members at a time. */
 #define LARGE_WORTH 0.7
+enum { LARGE_FROM = 1 << 14 };
 
 static int least(int a, int b) { return a < b ? a : b; }
 
@@ -146,14 +148,15 @@ static double worth(const score_job *job, size_t shared_all, int multiprocessors
     return job->samples * together / (1 + 0.35 * rounds) * hidden * (waves / ceil(waves));
 }
 
-/* Finds the best shape with arrays in `place`. Sets `found` when it is better than *best. */
+/* Finds the best shape with arrays in `place`, and with job.split parts of the members where that is not 0. Sets
+ * `found` when it is better than *best. */
 static void shape_best(score_job *found, double *best, score_job job, score_where place, size_t shared,
                        size_t shared_all, int multiprocessors) {
+    int split = job.split;
     job.place = place;
-    job.block = job.wide || job.m > 128 || place != SCORE_SHARED ? 8 : 4;
     for (job.samples = 1; job.samples <= MOST_SAMPLES; job.samples++)
         for (job.threads = 64; job.threads <= MOST_THREADS; job.threads += 32) {
-            job.split = split_for(&job);
+            job.split = split ? split : split_for(&job);
             if (!vg_measures__score_layout(&job) || job.bytes > shared)
                 continue;
             double value = worth(&job, shared_all, multiprocessors) * (place == SCORE_SHARED ? 1 : LARGE_WORTH);
@@ -164,11 +167,34 @@ static void shape_best(score_job *found, double *best, score_job job, score_wher
         }
 }
 
+/* Parts of the members and steps of the integral give the order of sums. They follow from members, classes and type
+ * alone, as if a large H200 job asked for everything, so that a result depends neither on how many samples there are,
+ * nor on what else is asked for, nor on the device where a sample fits its shared memory. */
+static void fix_order(score_job *job) {
+    enum { SAMPLES = 1 << 18, SHARED = 227 << 10, SHARED_ALL = 228 << 10, MULTIPROCESSORS = 132, THREADS = 256 };
+    double best = 0;
+    score_job usual = *job;
+    job->block = job->wide || job->m > 128 || (long long)job->m * job->c > LARGE_FROM ? 8 : 4;
+    usual.n = SAMPLES;
+    usual.k = usual.gated = 3;
+    usual.need_sets = usual.packed = true;
+    usual.split = 0;
+    shape_best(&usual, &best, usual, SCORE_SHARED, SHARED, SHARED_ALL, MULTIPROCESSORS);
+    if (best == 0) {
+        usual.samples = 1;
+        usual.threads = THREADS;
+        usual.split = split_for(&usual);
+    }
+    job->split = usual.split;
+}
+
 bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors) {
     double best = 0;
+    fix_order(job);
     score_job start = *job;
     shape_best(job, &best, start, SCORE_SHARED, shared, shared_all, multiprocessors);
-    if (!start.wide)
+    bool integral = start.out.epjs || start.out.gepjs;
+    if (!start.wide && (start.block == 8 || !integral))
         shape_best(job, &best, start, SCORE_LARGE, shared, shared_all, multiprocessors);
     if (best > 0)
         return true;
@@ -176,7 +202,6 @@ bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, i
     job->samples = 1;
     job->threads = 256;
     job->block = 8;
-    job->split = split_for(job);
     return vg_measures__score_layout(job);
 }
 

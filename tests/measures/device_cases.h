@@ -136,4 +136,53 @@ static inline size_t device_random_cases(case_scoring score, size_t count) {
     return differences;
 }
 
+/* A result has the same bits whatever else is asked for and however many samples follow: the number of fields for which
+ * it has not. */
+static inline size_t device_alone_case(case_scoring score, const device_recipe *r, vg_dtype dtype) {
+    double *wide = make_predictions(r->n, r->m, r->c, r->kind, r->parameter);
+    void *p = dtype == VG_F64 ? (void *)wide : narrowed(wide, r->n * r->m * r->c, dtype);
+    vg_predictions view = {p, dtype, r->n, r->m, r->c, (ptrdiff_t)(r->m * r->c), (ptrdiff_t)r->c, 1}, some = view;
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    score_shape shape = shape_of(&view, &options), fewer;
+    vg_scores all = scores_new(shape), one = scores_new(shape);
+    vg_score_summary summary;
+    size_t differences = 0;
+    some.n = (r->n + 1) / 2;
+    fewer = shape_of(&some, &options);
+    if (score(&all, &summary, &view, &options) != VG_OK)
+        differences++;
+    for (int f = 0; f < SCORE_FIELDS; f++) {
+        vg_scores alone = {0};
+        *score_place(&alone, f) = *score_place(&one, f);
+        bool good = score(&alone, &summary, f % 2 ? &some : &view, &options) == VG_OK;
+        size_t bytes = score_count(f % 2 ? fewer : shape, score_fields[f].size) * sizeof(double);
+        if (!good || memcmp(*score_place(&one, f), *score_place(&all, f), bytes) != 0) {
+            fprintf(stderr, "  %zu x %zu: %s differs where it is asked for alone\n", r->m, r->c, score_fields[f].name);
+            differences++;
+        }
+    }
+    scores_free(&all), scores_free(&one);
+    if (p != wide)
+        free(p);
+    free(wide);
+    return differences;
+}
+
+/* Samples in every form: groups of lanes, tiles, blocks. */
+static inline size_t device_alone_cases(case_scoring score) {
+    static const device_recipe recipes[] = {
+        {MAKE_SOME_ZERO, 0.3, 61, 5, 19},   {MAKE_DIRICHLET, 0.3, 77, 1, 2},   {MAKE_SOME_ZERO, 0.3, 33, 12, 4},
+        {MAKE_DIRICHLET, 0.3, 9, 8, 256},   {MAKE_SOME_ZERO, 0.3, 5, 3, 400},  {MAKE_DIRICHLET, 0.3, 3, 20, 300},
+        {MAKE_DIRICHLET, 0.3, 40, 10, 10},  {MAKE_SOME_ZERO, 0.3, 9, 20, 100}, {MAKE_DIRICHLET, 1, 30, 100, 10},
+        {MAKE_DIRICHLET, 0.3, 5, 100, 100}, {MAKE_NEAR, 0.1, 9, 50, 30},       {MAKE_DIRICHLET, 0.3, 3, 130, 140}};
+    size_t differences = 0;
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        rng_state = 900 + i;
+        differences += device_alone_case(score, &recipes[i], VG_F32);
+        if (i % 3 == 0)
+            differences += device_alone_case(score, &recipes[i], VG_F64);
+    }
+    return differences;
+}
+
 #endif

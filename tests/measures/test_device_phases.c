@@ -205,6 +205,11 @@ static void by_lanes(void **state) {
     forced_lanes.lanes = 0;
 }
 
+static void asked_alone(void **state) {
+    (void)state;
+    assert_int_equal(device_alone_cases(emulate), 0);
+}
+
 /* Small blocks, odd blocks, arrays outside shared memory. */
 static void other_shapes(void **state) {
     static const int shapes[][3] = {
@@ -317,7 +322,8 @@ static void bad_rows(void **state) {
 int main(void) {
     forced.shared = 227 << 10;
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned),   cmocka_unit_test(by_lanes),
-                                       cmocka_unit_test(other_shapes), cmocka_unit_test(large_shapes),
-                                       cmocka_unit_test(strides),      cmocka_unit_test(bad_rows)};
+                                       cmocka_unit_test(asked_alone),  cmocka_unit_test(other_shapes),
+                                       cmocka_unit_test(large_shapes), cmocka_unit_test(strides),
+                                       cmocka_unit_test(bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

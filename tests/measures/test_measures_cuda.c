@@ -120,31 +120,9 @@ static void large_shapes(void **state) {
     }
 }
 
-/* A result has the same bits whatever else is asked for, in the forms by lanes. */
 static void asked_alone(void **state) {
-    static const size_t shapes[][3] = {{301, 5, 19}, {77, 1, 2}, {33, 12, 4}, {9, 8, 256}, {5, 3, 400}, {3, 20, 300}};
     (void)state;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        size_t n = shapes[i][0], m = shapes[i][1], c = shapes[i][2];
-        rng_state = 900 + i;
-        double *wide = make_predictions(n, m, c, i % 2 ? MAKE_DIRICHLET : MAKE_SOME_ZERO, 0.3);
-        float *p = narrowed(wide, n * m * c, VG_F32);
-        vg_score_options options = VG_SCORE_OPTIONS_INIT;
-        vg_predictions view = vg_predictions_f32(p, n, m, c);
-        score_shape shape = shape_of(&view, &options);
-        vg_scores all = scores_new(shape), one = scores_new(shape);
-        vg_score_summary summary;
-        assert_int_equal(by_device(&all, &summary, &view, &options), VG_OK);
-        for (int f = 0; f < SCORE_FIELDS; f++) {
-            vg_scores alone = {0};
-            *score_place(&alone, f) = *score_place(&one, f);
-            assert_int_equal(by_device(&alone, &summary, &view, &options), VG_OK);
-            if (memcmp(*score_place(&one, f), *score_place(&all, f), score_count(shape, score_fields[f].size) * 8) != 0)
-                fail_msg("shape %zu: %s differs where it is asked for alone", i, score_fields[f].name);
-        }
-        scores_free(&all), scores_free(&one);
-        free(p), free(wide);
-    }
+    assert_int_equal(device_alone_cases(by_device), 0);
 }
 
 /* Half floats, strides, and options that are left to the host. */

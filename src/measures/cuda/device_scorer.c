@@ -236,7 +236,8 @@ static vg_status place_input(vg_device_scorer *s, device_slot *slot, const feedi
  * one order whatever is asked for. */
 static bool same_plan(const score_job *a, const score_job *b) {
     bool same = a->dtype == b->dtype && a->wide == b->wide && a->packed == b->packed;
-    return same && (a->list || (a->n == b->n && a->gated == b->gated && a->need_sets == b->need_sets));
+    bool integral = (a->out.epjs || a->out.gepjs) == (b->out.epjs || b->out.gepjs);
+    return same && integral && (a->list || (a->n == b->n && a->gated == b->gated && a->need_sets == b->need_sets));
 }
 
 /* Plans the job; reuses the last plan where the job is the same. False: too large for the device. */
