@@ -24,6 +24,9 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     job->eps = o->eps;
     job->margin_eps = o->margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * o->eps : o->eps;
     job->floor = o->floor;
+    job->eps32 = (float)job->eps;
+    job->floor32 = (float)job->floor;
+    job->gate_spread32 = (float)job->gate_spread;
     job->unit = o->log_base == VG_LOG_2 ? 1 / log(2) : 1.0;
     job->share = o->normalise ? 1 / log((double)job->c) : job->unit;
     job->pairs = !job->distinct ? 1.0 : job->m > 1 ? corrected : 0.0;

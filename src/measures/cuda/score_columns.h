@@ -80,7 +80,7 @@ SCORE_FN float gate32(float x) {
 /* Gamma of gate k; sigma: the spread that gates use. */
 SCORE_FN float gate_value(const lane_view *v, int k, int c, float mu, float sigma) {
     const score_job *job = v->job;
-    float gate = job->class_k ? v->gates[k] * (float)job->class_k[c] : v->gates[k], eps = (float)job->eps;
+    float gate = job->class_k ? v->gates[k] * (float)job->class_k[c] : v->gates[k], eps = job->eps32;
     float below = job->inside ? score_most32(gate, 1e-3f) * (sigma + eps) : SCORE_FMA(gate, sigma, eps);
     float gamma = gate32(mu * score_over32(score_most32(below, 1e-37f)));
     return job->inside ? score_most32(gamma, eps) : gamma;
@@ -92,6 +92,18 @@ typedef struct lane_moments {
     float hi, lo, low, high, variance;
 } lane_moments;
 
+/* Sum of squared deviations of the P members or, where P is 0, of up to SCORE_FEW members from `from` on. */
+SCORE_FN float column_squares(const lane_view *v, const lane_column *x, const lane_moments *at, int from, const int P) {
+    float sum = 0.0f;
+    SCORE_UNROLL
+    for (int i = 0; i < (P ? P : SCORE_FEW); i++)
+        if (P || from + i < v->job->m) {
+            float d = (column_at(v, x, from + i, P) - at->hi) - at->lo;
+            sum = SCORE_FMA(d, d, sum);
+        }
+    return sum;
+}
+
 SCORE_FN lane_moments column_moments(const lane_view *v, const lane_column *x, const int P) {
     const score_job *job = v->job;
     lane_moments at = {0.0, 0.0f, 0.0f, 2.0f, 0.0f, 0.0f};
@@ -100,7 +112,7 @@ SCORE_FN lane_moments column_moments(const lane_view *v, const lane_column *x, c
     SCORE_STEPS
     for (int m = 0; m < most; m++) {
         float p = column_at(v, x, m, P);
-        sum += (double)p;
+        sum = P && m == 0 ? (double)p : sum + (double)p;
         at.low = score_least32(p, at.low);
         at.high = score_most32(p, at.high);
     }
@@ -108,19 +120,58 @@ SCORE_FN lane_moments column_moments(const lane_view *v, const lane_column *x, c
     at.mean = SCORE_FMA64(SCORE_FMA64(-at.mean, (double)job->m, sum), job->inverse_m, at.mean);
     at.hi = (float)at.mean;
     at.lo = (float)(at.mean - (double)at.hi);
-    SCORE_ROLLED
-    for (int from = 0; from < most; from += SCORE_FEW) {
-        float part = 0.0f;
-        SCORE_UNROLL
-        for (int i = 0; i < (P ? P : SCORE_FEW); i++)
-            if (P || from + i < job->m) {
-                float d = (column_at(v, x, P ? i : from + i, P) - at.hi) - at.lo;
-                part = SCORE_FMA(d, d, part);
-            }
-        squares += (double)part;
+    if (P) {
+        at.variance = column_squares(v, x, &at, 0, P) * (1.0f / (float)P);
+        return at;
     }
+    SCORE_ROLLED
+    for (int from = 0; from < most; from += SCORE_FEW)
+        squares += (double)column_squares(v, x, &at, from, P);
     at.variance = (float)(squares * job->inverse_m);
     return at;
+}
+
+/* A class: its members, moments and gates. */
+typedef struct class_values {
+    lane_column x;
+    lane_moments at;
+    float gates[4]; /* Gamma of every gate */
+    bool in;        /* not past the last class; past it, as one to which every member gives 0 */
+} class_values;
+
+SCORE_FN class_values class_of(const lane_view *v, const lane_column *x, const int P, const int G) {
+    const score_job *job = v->job;
+    class_values of = {*x, column_moments(v, x, P), {0.0f, 0.0f, 0.0f, 0.0f}, x->c < job->c};
+    float sigma = G ? score_root32(of.at.variance * job->gate_spread32) : 0.0f;
+    SCORE_UNROLL
+    for (int k = 0; k < SCORE_GATES; k++)
+        if (G && k < job->gated) {
+            float gate = gate_value(v, k, x->at, of.at.hi, sigma);
+            of.gates[k] = of.in ? gate : 0.0f;
+        }
+    of.at.hi = of.in ? of.at.hi : 0.0f;
+    of.at.lo = of.in ? of.at.lo : 0.0f;
+    return of;
+}
+
+/* Keeps the class of round r, and finds it again. */
+SCORE_FN void class_store(const lane_view *v, const class_values *of, int lane, int r) {
+    const float low[4] = {of->at.hi, of->at.lo, of->at.variance, of->at.low};
+    const float high[4] = {of->gates[0], of->gates[1], of->gates[2], of->at.high};
+    put4(lane_info(v, lane, r, 0), low);
+    put4(lane_info(v, lane, r, 1), high);
+}
+SCORE_FN class_values class_stored(const lane_view *v, const lane_column *x, int lane, int r) {
+    class_values of = {*x, {0.0, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, x->c < v->job->c};
+    float low[4];
+    get4(low, lane_info(v, lane, r, 0));
+    get4(of.gates, lane_info(v, lane, r, 1));
+    of.at.hi = low[0];
+    of.at.lo = low[1];
+    of.at.variance = low[2];
+    of.at.low = low[3];
+    of.at.high = of.gates[3];
+    return of;
 }
 
 /* Adds a member to its row's sums. one: 1, or 0 past the last class, whose gates are 0. */
@@ -142,53 +193,39 @@ SCORE_FN void rows_begin(lane_state *s, const int count) {
         s->rows[i] = 0.0f;
 }
 
-/* Step: every class of the lane. `first`: with the sums and results of the first pass. */
-SCORE_FN void lane_columns(const lane_view *v, lane_state *s, int lane, const int P, const int G, const int first) {
+/* Before the first pass over the classes. */
+SCORE_FN void first_begin(lane_state *s, const int P) {
+    leading none = {-1.0, -1.0, 0.0, 0.0, 0x7fffffff, 0x7fffffff};
+    s->lead = none;
+    s->least = 1.0f;
+    SCORE_UNROLL
+    for (int i = 0; i < LANE_FIRST; i++)
+        s->first[i] = 0.0;
+    rows_begin(s, P);
+}
+
+/* What a class adds in the first pass: to the rows, and to the sums and results over classes. */
+SCORE_FN void first_add(const lane_view *v, lane_state *s, const class_values *of, const int P, const int G) {
     const score_job *job = v->job;
-    if (first) {
-        leading none = {-1.0, -1.0, 0.0, 0.0, 0x7fffffff, 0x7fffffff};
-        s->lead = none;
-        s->least = 1.0f;
-        SCORE_UNROLL
-        for (int i = 0; i < LANE_FIRST; i++)
-            s->first[i] = 0.0;
-        rows_begin(s, P);
-    }
-    SCORE_ROLLED
-    for (int r = 0; r < v->rounds; r++) {
-        lane_column x = column_load(v, lane, r, P);
-        lane_moments at = column_moments(v, &x, P);
-        float low[4] = {at.hi, at.lo, at.variance, at.low}, gates[4] = {0.0f, 0.0f, 0.0f, at.high};
-        float sigma = G ? score_root32(at.variance * (float)job->gate_spread) : 0.0f;
-        bool in = x.c < job->c;
-        if (!in) /* past the last class: as one to which every member gives 0 */
-            low[0] = low[1] = 0.0f;
-        SCORE_UNROLL
-        for (int k = 0; k < SCORE_GATES; k++)
-            if (G && k < job->gated && in)
-                gates[k] = gate_value(v, k, x.c, at.hi, sigma);
-        put4(lane_info(v, lane, r, 0), low);
-        put4(lane_info(v, lane, r, 1), gates);
-        SCORE_UNROLL
-        for (int m = 0; m < P; m++)
-            if (first)
-                row_add(s->rows + m * LANE_ROW_SUMS, x.p[m], in ? 1.0f : 0.0f, low, gates, G);
-        if (!first || !in)
-            continue;
-        double variance = (double)at.variance;
-        s->first[0] += variance;
-        s->first[1] += at.mean * (1.0 - at.mean);
-        SCORE_UNROLL
-        for (int k = 0; k < SCORE_GATES; k++)
-            if (G)
-                s->first[2 + k] = SCORE_FMA64((double)gates[k], at.mean, s->first[2 + k]);
-        lead(&s->lead, at.mean, variance, x.c);
-        s->least = score_least32(at.low, s->least);
-        if (job->out.mean && !v->idle)
-            job->out.mean[v->n * job->c + x.c] = at.mean;
-        if (job->out.std && !v->idle)
-            job->out.std[v->n * job->c + x.c] = sqrt(variance);
-    }
+    const double mean = of->at.mean, variance = (double)of->at.variance;
+    const float half[2] = {of->at.hi, of->at.lo};
+    SCORE_UNROLL
+    for (int m = 0; m < P; m++)
+        row_add(s->rows + m * LANE_ROW_SUMS, of->x.p[m], of->in ? 1.0f : 0.0f, half, of->gates, G);
+    if (!of->in)
+        return;
+    s->first[0] += variance;
+    s->first[1] += mean * (1.0 - mean);
+    SCORE_UNROLL
+    for (int k = 0; k < SCORE_GATES; k++)
+        if (G)
+            s->first[2 + k] = SCORE_FMA64((double)of->gates[k], mean, s->first[2 + k]);
+    lead(&s->lead, mean, variance, of->x.c);
+    s->least = score_least32(of->at.low, s->least);
+    if (job->out.mean && !v->idle)
+        job->out.mean[v->n * job->c + of->x.c] = mean;
+    if (job->out.std && !v->idle)
+        job->out.std[v->n * job->c + of->x.c] = sqrt(variance);
 }
 
 /* Step: the sums of rows m .. m + LANE_ROWS - 1 over the lane's classes, where P is 0. */

@@ -121,12 +121,12 @@ template <int P, int G> static cudaError_t launch(const score_job *job, cudaStre
     size_t info = (size_t)job->rounds * 32 * 8 * sizeof(float) * WARPS;
     size_t weights = (size_t)(32 / job->lanes) * ((size_t)job->padded * 8 + 4) * sizeof(float) * WARPS;
     if (job->form == SCORE_GROUPS)
-        return start(score_samples<P, G>, job, job->unit_count, info + weights, stream);
-    cudaError_t error = start(score_tiles<P, G, 0>, job, warps(job->n * job->tiles), info, stream);
+        return start(score_samples<P, G>, job, job->unit_count, P && !G ? 0 : info + weights, stream);
+    cudaError_t error = start(score_tiles<P, G, 0>, job, warps(job->n * job->tiles), P ? 0 : info, stream);
     if (error == cudaSuccess)
         error = start(score_members, job, warps(job->n * job->m), 0, stream);
     if (error == cudaSuccess && job->weighted)
-        error = start(score_tiles < P, P ? 1 : G, 1 >, job, warps(job->n * job->tiles), info, stream);
+        error = start(score_tiles < P, P ? 1 : G, 1 >, job, warps(job->n * job->tiles), 0, stream);
     return error != cudaSuccess ? error : start(score_finish, job, job->unit_count, 0, stream);
 }
 

@@ -44,10 +44,10 @@ SCORE_FN void group_zbar(lane_view *v, const double *zbar) {
         v->inverse_zbar[k] = zbar[k] > SCORE_FAINT ? 1.0 / zbar[k] : 1.0;
 }
 
-/* Adds LANE_ROWS rows' sums over the group. */
-SCORE_FN void group_rows(const lane_view *v, float *rows, const int G) {
+/* Adds up to LANE_ROWS rows' sums over the group. */
+SCORE_FN void group_rows(const lane_view *v, float *rows, const int count, const int G) {
     SCORE_UNROLL
-    for (int i = 0; i < LANE_ROWS; i++) {
+    for (int i = 0; i < (count < LANE_ROWS ? count : LANE_ROWS); i++) {
         lanes_sum32(v, rows + i * LANE_ROW_SUMS, G ? 1 + SCORE_GATES : 1);
         if (G)
             lanes_sum32(v, rows + i * LANE_ROW_SUMS + 5, SCORE_GATES);
@@ -60,12 +60,12 @@ SCORE_FN void group_bounds(const lane_view *v, lane_state *s) {
     lanes_most32(v, s->over_high, SCORE_GATES);
 }
 
-/* Members m .. m + LANE_ROWS - 1, whose rows' sums lie at index `at` of the lanes' states: whether all are certainly
- * distributions; their weights. */
-SCORE_FN bool group_members(const lane_view *v, lane_state *s, int m, int at, const int G) {
+/* Members m .. m + LANE_ROWS - 1, `count` of them or fewer, whose rows' sums lie at index `at` of the lanes' states:
+ * whether all are certainly distributions; their weights. */
+SCORE_FN bool group_members(const lane_view *v, lane_state *s, int m, int at, const int count, const int G) {
     const score_job *job = v->job;
     bool sure = true;
-    group_rows(v, s->rows + at, G);
+    group_rows(v, s->rows + at, count, G);
     SCORE_UNROLL
     for (int i = 0; i < LANE_ROWS; i++)
         sure = sure && (m + i >= job->m || row_sure((double)s->rows[at + LANE_ROW_SUMS * i], s->least));
@@ -87,12 +87,12 @@ SCORE_FN void group_weights(lane_view *v, lane_state *s, const int P, const int 
     }
     SCORE_UNROLL
     for (int m = 0; m < P; m += LANE_ROWS)
-        sure = group_members(v, s, m, m * LANE_ROW_SUMS, G) && sure;
+        sure = group_members(v, s, m, m * LANE_ROW_SUMS, P - m, G) && sure;
     SCORE_ROLLED
     for (int m = 0; !P && m < job->m; m += LANE_ROWS) {
         FOR_LANES(v, lane)
         lane_rows(v, lane_at(s, lane), lane, m, G);
-        sure = group_members(v, s, m, 0, G) && sure;
+        sure = group_members(v, s, m, 0, LANE_ROWS, G) && sure;
     }
     if (!sure)
         FOR_LANES(v, lane)
@@ -128,7 +128,17 @@ SCORE_FN set_figures group_figures(const score_job *job, const lane_state *s, in
     return x;
 }
 
-/* Step: the results of the sample, a set for each lane; `units`: adds its figures for the summary to these. */
+/* Step: the results of the leading classes, by the first lane; adds the sample's figures for the summary to `units`. */
+SCORE_FN void lane_margin(const lane_view *v, const lane_state *s, int lane, double *units) {
+    if (lane != 0 || v->idle)
+        return;
+    units[0] += s->first[0];
+    units[3] += s->first[1];
+    units[4] += margin_abstains(&s->lead);
+    write_margin(v->job, &s->lead, v->n);
+}
+
+/* Step: the results of the sets, one for each lane. */
 SCORE_FN void lane_results(const lane_view *v, lane_state *s, int lane, double *units) {
     const score_job *job = v->job;
     SCORE_ROLLED
@@ -142,17 +152,11 @@ SCORE_FN void lane_results(const lane_view *v, lane_state *s, int lane, double *
                 write_set(job, v->n, set, &x);
         }
     }
-    if (lane == 0 && !v->idle) {
-        units[0] += s->first[0];
-        units[3] += s->first[1];
-        units[4] += margin_abstains(&s->lead);
-        if (job->need_sets) {
-            units[1] += s->sets[0][0];
-            SCORE_UNROLL
-            for (int k = 0; k < SCORE_GATES; k++)
-                units[2] += job->gated && k == job->widest ? s->sets[k + 1][0] : 0.0;
-        }
-        write_margin(job, &s->lead, v->n);
+    if (lane == 0 && !v->idle && job->need_sets) {
+        units[1] += s->sets[0][0];
+        SCORE_UNROLL
+        for (int k = 0; k < SCORE_GATES; k++)
+            units[2] += job->gated && k == job->widest ? s->sets[k + 1][0] : 0.0;
     }
 }
 
@@ -179,15 +183,18 @@ SCORE_FN void group_results(const lane_view *v, lane_state *s, double *units) {
 
 /* A whole sample. */
 SCORE_FN void group_score(lane_view *v, lane_state *s, double *units, const int P, const int G) {
+    const bool once = P && !G; /* the terms need no weights */
     FOR_LANES(v, lane)
-    lane_columns(v, lane_at(s, lane), lane, P, G, 1);
+    lane_pass(v, lane_at(s, lane), lane, P, G, PASS_FIRST | (once ? PASS_TERMS : PASS_STORE));
     group_first(v, s, G);
     group_weights(v, s, P, G);
-    if (v->job->need_sets) {
+    FOR_LANES(v, lane)
+    lane_margin(v, lane_at(s, lane), lane, units);
+    if (!once)
         FOR_LANES(v, lane)
-        lane_terms(v, lane_at(s, lane), lane, P, G);
+    lane_pass(v, lane_at(s, lane), lane, P, G, PASS_STORED | PASS_TERMS);
+    if (v->job->need_sets)
         lanes_sum(v, &s->sets[0][0], (G ? SCORE_GATES + 1 : 1) * LANE_SUMS);
-    }
     group_results(v, s, units);
     lanes_wait();
 }
@@ -209,10 +216,8 @@ SCORE_FN void tile_rows(const lane_view *v, lane_state *s, int tile, int m, int 
         tile_row(v->job, v->n, tile, m)[lane] = lane_at(s, lane)->rows[at];
 }
 
-/* The terms of a tile, over the group. */
-SCORE_FN void tile_terms(const lane_view *v, lane_state *s, tile_sums *to, const int P, const int G) {
-    FOR_LANES(v, lane)
-    lane_terms(v, lane_at(s, lane), lane, P, G);
+/* Stores the sums of a tile's terms. */
+SCORE_FN void tile_terms(const lane_view *v, lane_state *s, tile_sums *to, const int G) {
     lanes_sum(v, &s->sets[0][0], (G ? SCORE_GATES + 1 : 1) * LANE_SUMS);
     FOR_LANES(v, lane)
     if (lane == 0) {
@@ -228,8 +233,9 @@ SCORE_FN void tile_terms(const lane_view *v, lane_state *s, tile_sums *to, const
 SCORE_FN void tile_first(lane_view *v, lane_state *s, int tile, const int P, const int G) {
     const score_job *job = v->job;
     tile_sums *to = tile_of(job, v->n, tile);
+    const bool terms = !G && !job->weighted && job->need_sets;
     FOR_LANES(v, lane)
-    lane_columns(v, lane_at(s, lane), lane, P, G, 1);
+    lane_pass(v, lane_at(s, lane), lane, P, G, PASS_FIRST | (!P ? PASS_STORE : G ? 0 : PASS_TERMS));
     group_first(v, s, G);
     FOR_LANES(v, lane)
     if (lane == 0) {
@@ -248,8 +254,11 @@ SCORE_FN void tile_first(lane_view *v, lane_state *s, int tile, const int P, con
         lane_rows(v, lane_at(s, lane), lane, m, G);
         tile_rows(v, s, tile, m, 0);
     }
-    if (!G && !job->weighted && job->need_sets)
-        tile_terms(v, s, to, P, G);
+    if (!P && terms)
+        FOR_LANES(v, lane)
+    lane_pass(v, lane_at(s, lane), lane, P, G, PASS_STORED | PASS_TERMS);
+    if (terms)
+        tile_terms(v, s, to, G);
 }
 
 /* Step: a row's sums over the lane's tiles. */
@@ -358,8 +367,8 @@ SCORE_FN void tile_second(lane_view *v, lane_state *s, int tile, const int P, co
         group_bounds(v, s);
     }
     FOR_LANES(v, lane)
-    lane_columns(v, lane_at(s, lane), lane, P, G, 0);
-    tile_terms(v, s, tile_of(job, v->n, tile), P, G);
+    lane_pass(v, lane_at(s, lane), lane, P, G, PASS_TERMS);
+    tile_terms(v, s, tile_of(job, v->n, tile), G);
 }
 
 /* Step: what the lane's tiles and members add to the sample. */
@@ -405,6 +414,8 @@ SCORE_FN void tile_finish(const lane_view *v, lane_state *s, double *units) {
     lanes_lead(v, &s->lead);
     lanes_sum(v, &s->sets[0][0], (SCORE_GATES + 1) * LANE_SUMS);
     lanes_sum(v, s->psi, SCORE_GATES);
+    FOR_LANES(v, lane)
+    lane_margin(v, lane_at(s, lane), lane, units);
     group_results(v, s, units);
 }
 

@@ -76,10 +76,11 @@ typedef struct score_job {
     bool distinct, inside;             /* pairs; gate eps */
     double gate_spread, margin_spread; /* M/(M-1) for the sample form, else 1 */
     double eps, margin_eps, floor;
-    double unit, share, pairs;         /* factors of finished sums */
-    const double *gates;               /* K */
-    const double *class_k;             /* C factors of the gates, or NULL */
-    const double *inverse_temperature; /* M, or NULL */
+    float eps32, floor32, gate_spread32; /* the same and gate_spread, rounded */
+    double unit, share, pairs;           /* factors of finished sums */
+    const double *gates;                 /* K */
+    const double *class_k;               /* C factors of the gates, or NULL */
+    const double *inverse_temperature;   /* M, or NULL */
     vg_scores out;
     /* [SCORE_FIGURES][unit_count], NULL: not wanted: sum over classes of the variance, TU, GTU at the largest k
      * (nats), sum over classes of mu (1 - mu), 1 where the rule abstains at k = 1 */

@@ -29,9 +29,9 @@ enum { LANE_STATES = 32 };
 #endif
 
 /* A lane's sums of a set over its classes, which are few: floats but for the part of the entropy that lies in the
- * logarithms' exponents, sum q e. */
+ * logarithms' exponents, and sum q (score_terms.h: add_entropy). */
 typedef struct lane_set_sums {
-    double exponents;
+    double exponents, all;
     float rest, eu, reverse, js;
 } lane_set_sums;
 

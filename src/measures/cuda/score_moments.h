@@ -133,18 +133,13 @@ SCORE_FN void phase_gates(const score_view *v, int tid, const int wide) {
 
 /* Ties go to the lower index. */
 SCORE_FN void lead(leading *g, double mu, double variance, int c) {
-    if (mu > g->mu1) {
-        g->mu2 = g->mu1;
-        g->var2 = g->var1;
-        g->second = g->first;
-        g->mu1 = mu;
-        g->var1 = variance;
-        g->first = c;
-    } else if (mu > g->mu2) {
-        g->mu2 = mu;
-        g->var2 = variance;
-        g->second = c;
-    }
+    const bool first = mu > g->mu1, second = mu > g->mu2;
+    g->mu2 = first ? g->mu1 : second ? mu : g->mu2;
+    g->var2 = first ? g->var1 : second ? variance : g->var2;
+    g->second = first ? g->first : second ? c : g->second;
+    g->mu1 = first ? mu : g->mu1;
+    g->var1 = first ? variance : g->var1;
+    g->first = first ? c : g->first;
 }
 
 /* Sums over a part of the classes: 0 the variance, then Zbar by gate, then mu (1 - mu). */
