@@ -105,11 +105,12 @@ static void test_delong(void **state) {
  */
 static void test_samples(void **state) {
     (void)state;
-    double u[N], v[N], twice[2 * N];
+    double u[N], v[N], twice[2 * N], other[2 * N];
     uint8_t positive[N], marks[2 * N];
     draw(u, v, positive, 9);
     for (size_t i = 0; i < 2 * N; i++) {
         twice[i] = v[i / 2];
+        other[i] = u[i / 2];
         marks[i] = positive[i / 2];
     }
     vg_measure once = {"v", v, 1, 0}, two = {"v", twice, 1, 0};
@@ -123,6 +124,14 @@ static void test_samples(void **state) {
     double width = a.high - a.low;
     assert_true(fabs(b.high - b.low - width) < .01 * width);
     assert_true(apart.high - apart.low < .75 * width);
+    vg_measure u_once = {"u", u, 1, 0}, u_two = {"u", other, 1, 0};
+    vg_auroc_comparison one, both;
+    assert_int_equal(vg_auroc_compare(&one, &once, &u_once, positive, N, NULL), VG_OK);
+    assert_int_equal(vg_auroc_compare(&both, &two, &u_two, marks, 2 * N, &options), VG_OK);
+    near(one.difference.value, both.difference.value, "difference");
+    width = one.difference.high - one.difference.low;
+    assert_true(fabs(both.difference.high - both.difference.low - width) < .01 * width);
+    assert_true(fabs(both.p_value - one.p_value) < .05 * one.p_value);
     options.rows_per_sample = 7;
     assert_int_equal(vg_auroc(&b, &two, marks, 2 * N, &options), VG_ERR_ARGUMENT);
 }

@@ -308,6 +308,44 @@ static void test_width(void **state) {
     assert_true(one.fpr95.low <= one.fpr95.value && one.fpr95.value <= one.fpr95.high);
 }
 
+/* Labels that repeat each other tell no more than one of them: intervals do not narrow with their number. */
+static void test_repeated_labels(void **state) {
+    (void)state;
+    enum { ROWS = 300, MOST = 6 };
+    static double mean[ROWS * MOST], u[ROWS * MOST];
+    static int64_t labels[ROWS * MOST];
+    vg_estimate found[2];
+    for (size_t classes = 2; classes <= MOST; classes += MOST - 2) {
+        vg_random random = vg_random__start(12, 0);
+        for (size_t i = 0; i < ROWS; i++) {
+            double own = vg_random__unit(&random);
+            bool wrong = vg_random__unit(&random) < own * own / 4;
+            for (size_t j = i * classes; j < (i + 1) * classes; j++) {
+                u[j] = own;
+                mean[j] = .8;
+                labels[j] = !wrong;
+            }
+        }
+        vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+        options.task = VG_TASK_MULTILABEL;
+        options.bootstrap = 1;
+        vg_evaluate_options evaluate_options = VG_EVALUATE_OPTIONS_INIT;
+        evaluate_options.resamples = 400;
+        vg_measure measure = {"u", u, 1, 0};
+        vg_tally *tally;
+        vg_evaluation *e;
+        assert_int_equal(vg_tally_new(&tally, classes, &options), VG_OK);
+        assert_int_equal(vg_tally_feed(tally, mean, NULL, labels, ROWS), VG_OK);
+        assert_int_equal(vg_evaluate(&e, tally, &measure, 1, &evaluate_options), VG_OK);
+        found[classes == MOST] = e->measures[0].coverage_at[1]; /* at a risk of 5 % */
+        vg_evaluation_free(e);
+        vg_tally_free(tally);
+    }
+    assert_true(fabs(found[0].value - found[1].value) < .01);
+    assert_true(fabs(found[0].low - found[1].low) < .03 && fabs(found[0].high - found[1].high) < .03);
+    assert_true(found[0].low > .4 && found[0].high < 1); /* 300 samples tell something */
+}
+
 /* OOD intervals against resamples written out, values coarse enough to tie within and across the sides. */
 static void test_ood(void **state) {
     (void)state;
@@ -361,9 +399,9 @@ static void test_ood(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_interval),   cmocka_unit_test(test_share),      cmocka_unit_test(test_width),
-        cmocka_unit_test(test_ood),
+        cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_interval),   cmocka_unit_test(test_share),           cmocka_unit_test(test_width),
+        cmocka_unit_test(test_ood),        cmocka_unit_test(test_repeated_labels),
     };
     return cmocka_run_group_tests_name("evaluate: bootstrap", tests, NULL, NULL);
 }

@@ -132,6 +132,47 @@ static void test_sequence_levels(void **state) {
     assert_true(s.met && s.threshold == .5);
 }
 
+/* Nine points of a grid have three starts unless told otherwise: one for every four of them. */
+static void test_starts_of_a_grid(void **state) {
+    (void)state;
+    static double u[1000];
+    static uint8_t errors[1000];
+    const double grid[] = {.1, .2, .3, .4, .5, .6, .7, .8, .9};
+    for (size_t i = 0; i < 1000; i++)
+        u[i] = ((double)i + .5) / 1000;
+    vg_measure measure = {"u", u, 1, 0};
+    vg_select_options options = VG_SELECT_OPTIONS_INIT;
+    vg_selection s = VG_SELECTION_INIT;
+    options.target_risk = .045;
+    options.grid = grid;
+    options.grid_count = 9;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_int_equal(s.starts, 3);
+    assert_true(s.met && s.threshold == .9);
+    options.grid_count = 8;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_int_equal(s.starts, 2);
+}
+
+/* Values that lie among others, as in a table of several measures. */
+static void test_values_of_a_column(void **state) {
+    (void)state;
+    static double u[ROWS], ratio[ROWS], table[3 * ROWS];
+    static uint8_t errors[ROWS];
+    draw(u, ratio, errors, ROWS, 7, 0);
+    for (size_t i = 0; i < 3 * ROWS; i++)
+        table[i] = i % 3 == 1 ? u[i / 3] : -1;
+    vg_measure alone = {"u", u, 1, 0}, column = {"u", table + 1, 3, 0};
+    for (int target = 0; target < 2; target++) {
+        vg_select_options options = VG_SELECT_OPTIONS_INIT;
+        vg_selection a = VG_SELECTION_INIT, b = VG_SELECTION_INIT;
+        *(target ? &options.target_coverage : &options.target_risk) = target ? .7 : .1;
+        assert_int_equal(vg_select_threshold(&a, &alone, errors, ROWS, &options), VG_OK);
+        assert_int_equal(vg_select_threshold(&b, &column, errors, ROWS, &options), VG_OK);
+        assert_true(a.met && b.met && a.threshold == b.threshold && a.kept == b.kept && a.errors == b.errors);
+    }
+}
+
 /* A target out of reach: the best tested one is reported, and how many samples it would take. */
 static void test_unreachable_risk(void **state) {
     (void)state;
@@ -297,6 +338,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_promises_hold),
         cmocka_unit_test(test_sequence_levels),
+        cmocka_unit_test(test_starts_of_a_grid),
+        cmocka_unit_test(test_values_of_a_column),
         cmocka_unit_test(test_unreachable_risk),
         cmocka_unit_test(test_coverage_target),
         cmocka_unit_test(test_refusals),

@@ -112,6 +112,24 @@ static void images_of_one_site_are_samples(void **state) {
     }
 }
 
+/* The sites of an image, and of these the classes in sets, the sets of one class and the empty ones. */
+typedef struct image_counts {
+    double sites, of[3];
+} image_counts;
+
+/* The share sum x / sum n over images, and its interval by the spread of x - r n. */
+static void check_ratio(const vg_estimate *found, const image_counts *images, size_t f, double most) {
+    double x = 0, n = 0, squares = 0, count = 0;
+    for (size_t i = 0; i < IMAGES; i++)
+        x += images[i].of[f], n += images[i].sites, count += images[i].sites > 0;
+    for (size_t i = 0; i < IMAGES; i++)
+        squares += pow(images[i].of[f] - x / n * images[i].sites, 2);
+    double error = 1.959963984540054 * sqrt(squares * count / (count - 1)) / n;
+    assert_true(fabs(found->value - x / n) < 1e-12);
+    assert_true(fabs(found->low - fmax(x / n - error, 0)) < 1e-9);
+    assert_true(fabs(found->high - fmin(x / n + error, most)) < 1e-9);
+}
+
 static void sites_left_out_are_in_no_figure(void **state) {
     samples s = image_samples(2, 21), test = image_samples(2, 22);
     static uint8_t mask[N];
@@ -119,7 +137,8 @@ static void sites_left_out_are_in_no_figure(void **state) {
     static double p_value[N * C], value[N * C];
     vg_sets_options o = VG_SETS_OPTIONS_INIT;
     vg_set_places places = VG_SET_PLACES_INIT;
-    double covered = 0, squares = 0, sum = 0, kept = 0;
+    double covered = 0, squares = 0, kept = 0;
+    image_counts counts[IMAGES] = {{0}};
     (void)state;
     o.sites = S, o.p_values = 1;
     vg_sets *sets = calibrated(&o, &s, N);
@@ -135,7 +154,8 @@ static void sites_left_out_are_in_no_figure(void **state) {
                 assert_true(isnan(p_value[i * C]) && isnan(value[i * C]));
                 continue;
             }
-            sites++, kept++, sum += size[i];
+            sites++, kept++;
+            counts[image].of[0] += size[i], counts[image].of[1] += size[i] == 1, counts[image].of[2] += size[i] == 0;
             held += mask[i] >> (7 - test.labels[i]) & 1;
             for (size_t c = 0; c < C; c++) { /* a class is in the set where its p-value is above alpha */
                 size_t images;
@@ -144,6 +164,7 @@ static void sites_left_out_are_in_no_figure(void **state) {
                 assert_int_equal(p_value[i * C + c] > 0.1, mask[i] >> (7 - c) & 1);
             }
         }
+        counts[image].sites = sites;
         covered += sites > 0 ? held / sites : 0;
         squares += sites > 0 ? held / sites * (held / sites) : 0;
     }
@@ -154,8 +175,9 @@ static void sites_left_out_are_in_no_figure(void **state) {
     assert_int_equal(sets->left_out, N - (size_t)kept);
     assert_true(fabs(f->coverage.value - mean) < 1e-12);
     assert_true(fabs(f->coverage.low - (mean - error)) < 1e-9);
-    assert_true(fabs(f->mean_size.value - sum / kept) < 1e-12);
-    assert_true(f->mean_size.low < f->mean_size.value && f->mean_size.value < f->mean_size.high);
+    check_ratio(&f->mean_size, counts, 0, C);
+    check_ratio(&f->singletons, counts, 1, 1);
+    check_ratio(&f->empty, counts, 2, 1);
     assert_true(isnan(f->expected_low) && isnan(f->worst_class_coverage.low) && isnan(f->strata[0].coverage.low));
     vg_sets_free(sets);
     samples_free(&s);

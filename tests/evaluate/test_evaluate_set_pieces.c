@@ -177,12 +177,73 @@ static void lambda_is_searched(void **state) {
     samples_free(&s);
 }
 
+/* Several error rates at once are those one by one. */
+static void alphas_do_not_meet(void **state) {
+    enum { SOME = 400 };
+    (void)state;
+    samples s = random_samples(SOME, 1, C, 0, 8);
+    int64_t labels[SOME * C];
+    vg_score_options scoring = VG_SCORE_OPTIONS_INIT;
+    vg_predictions view = view_of(&s, 0, SOME);
+    double alone[A];
+    scoring.task = VG_TASK_MULTILABEL;
+    for (size_t i = 0; i < SOME * C; i++)
+        labels[i] = s.p[i] > 0.4 || i % 9 == 0;
+    for (size_t a = 0; a <= A; a++) {
+        vg_sets_options o = VG_SETS_OPTIONS_INIT;
+        o.scoring = &scoring;
+        o.alphas = alphas + a % A;
+        o.alpha_count = a < A ? 1 : A;
+        vg_sets *sets = new_sets(&o, 1);
+        ok(vg_sets_feed(sets, NULL, &view, labels, NULL));
+        ok(vg_sets_feed(sets, NULL, NULL, NULL, NULL));
+        if (a < A)
+            alone[a] = sets->thresholds[0];
+        else
+            assert_memory_equal(sets->thresholds, alone, sizeof alone);
+        vg_sets_free(sets);
+    }
+    assert_true(alone[0] < alone[1] && alone[0] > 0);
+    samples_free(&s);
+}
+
+/* Multiples of 1/16 are the same in float: thresholds of classes, groups and top classes too. */
+static void floats_have_the_same_thresholds(void **state) {
+    enum { SOME = 600 };
+    (void)state;
+    samples s = random_samples(SOME, 1, C, 16, 9);
+    static float narrow[SOME * C];
+    const char *groups[SOME];
+    for (size_t i = 0; i < SOME * C; i++)
+        narrow[i] = (float)s.p[i];
+    for (size_t i = 0; i < SOME; i++)
+        groups[i] = s.labels[i] == 2 ? "rare" : "usual";
+    vg_predictions views[2] = {view_of(&s, 0, SOME), vg_predictions_f32(narrow, SOME, 1, C)};
+    for (int by = VG_SETS_BY_NONE; by <= VG_SETS_BY_TOP; by++) {
+        vg_sets *sets[2];
+        for (int type = 0; type < 2; type++) {
+            vg_sets_options o = options_of(VG_SET_LAC);
+            o.by = (vg_set_by)by;
+            o.alphas = alphas, o.alpha_count = A;
+            sets[type] = new_sets(&o, 1);
+            ok(vg_sets_feed(sets[type], NULL, &views[type], s.labels, by == VG_SETS_BY_GROUP ? groups : NULL));
+            ok(vg_sets_feed(sets[type], NULL, NULL, NULL, NULL));
+        }
+        size_t cells = sets[0]->cell_count;
+        assert_int_equal(cells, sets[1]->cell_count);
+        assert_memory_equal(sets[0]->thresholds, sets[1]->thresholds, A * cells * sizeof(double));
+        assert_memory_equal(sets[0]->cell_samples, sets[1]->cell_samples, cells * sizeof *sets[0]->cell_samples);
+        vg_sets_free(sets[0]);
+        vg_sets_free(sets[1]);
+    }
+    samples_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_joined),
-        cmocka_unit_test(law_of_coverage),
-        cmocka_unit_test(tuned_groups),
-        cmocka_unit_test(lambda_is_searched),
+        cmocka_unit_test(pieces_are_joined),  cmocka_unit_test(law_of_coverage),
+        cmocka_unit_test(tuned_groups),       cmocka_unit_test(lambda_is_searched),
+        cmocka_unit_test(alphas_do_not_meet), cmocka_unit_test(floats_have_the_same_thresholds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

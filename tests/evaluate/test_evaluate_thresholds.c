@@ -303,6 +303,8 @@ static void bounds_by_hand(void **state) {
     const double losses[] = {0, .5, 0, 1}, zeros[] = {0, 0, 0, 0, 0, 0}, ones[] = {1, 1};
     near(vg_evaluate__binomial_cdf(1, 4, .5), 5 / 16.);
     same(vg_evaluate__binomial_cdf(4, 4, .5), 1);
+    /* ten million samples cost no digits; the value is of 60-digit arithmetic */
+    assert_true(fabs(vg_beta__cdf(.3995, 4e6, 6e6) / 0.00062352975795467031 - 1) < 1e-12);
     near(vg_evaluate__binomial_cdf(3, 4, .5), 15 / 16.);
     same(vg_evaluate__hoeffding_bentkus(.5, 4, .5), 1);
     same(vg_evaluate__hoeffding_bentkus(.25, 0, .5), 1);
@@ -319,6 +321,10 @@ static void bounds_by_hand(void **state) {
     near(vg_evaluate__betting_capital(zeros, 2, .5, exp(-1 / 16.)), log((1 + .25) * (1 + .5 * sqrt(.4))));
     same(vg_evaluate__betting_capital(ones, 2, .5, .5), 0); /* the largest is the first, 1 */
     near(vg_evaluate__bounded_p(zeros, 6, .5, .5), 2 / 64.);
+    /* an error at the first sample counts like one at any other: 1 in 32, where the bets are not the better bound */
+    const double early[32] = {1};
+    near(vg_evaluate__bounded_p(early, 32, .5, .5), 2 * vg_evaluate__hoeffding_bentkus(1 / 32., 32, .5));
+    assert_int_equal(vg_evaluate__bounded_kind(early, 32, .5, .5), VG_BOUND_HOEFFDING_BENTKUS);
     same(vg_evaluate__bounded_p(ones, 2, .5, .5), 1);
     same(vg_evaluate__bounded_p(zeros, 0, .5, .5), 1);
     assert_int_equal(vg_evaluate__bounded_kind(zeros, 6, .5, .5), VG_BOUND_HOEFFDING_BENTKUS);
