@@ -53,7 +53,44 @@ static void nominations(void **state) {
         .what = "nominate", .body = nominate, .kind = "alloc", .status = VG_ERR_MEMORY, .figure = &figure});
 }
 
+/* The test of the best measure against the next one: no evaluation comes back without it. */
+static vg_status lead(void *context) {
+    enum { ROWS = 90, CLASSES = 2 };
+    static double mean[ROWS * CLASSES], values[2][ROWS];
+    static int64_t labels[ROWS];
+    vg_tally *tally = NULL;
+    vg_evaluation *e = NULL;
+    vg_evaluate_options o = VG_EVALUATE_OPTIONS_INIT;
+    (void)context;
+    o.threads = 1;
+    for (size_t i = 0; i < ROWS; i++) {
+        mean[i * CLASSES] = 0.9, mean[i * CLASSES + 1] = 0.1;
+        labels[i] = i % 4 == 0;
+        for (size_t m = 0; m < 2; m++)
+            values[m][i] = (double)((i * (7 + 4 * m)) % ROWS) + (labels[i] ? 30 - 20 * (double)m : 0);
+    }
+    const vg_measure measures[2] = {{"a", values[0], 1, 0}, {"b", values[1], 1, 0}};
+    vg_status status = vg_tally_new(&tally, CLASSES, NULL);
+    if (status == VG_OK)
+        status = vg_tally_feed(tally, mean, NULL, labels, ROWS);
+    if (status == VG_OK)
+        status = vg_evaluate(&e, tally, measures, 2, &o);
+    figure = e ? e->lead.p_value : 0;
+    vg_evaluation_free(e);
+    vg_tally_free(tally);
+    return status;
+}
+
+static void leads(void **state) {
+    (void)state;
+    assert_int_equal(lead(NULL), VG_OK);
+    assert_true(figure > 0 && figure < 1);
+    walk_faults(
+        (fault_walk){.what = "lead", .body = lead, .kind = "alloc", .status = VG_ERR_MEMORY, .figure = &figure});
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case), cmocka_unit_test(nominations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case), cmocka_unit_test(nominations),
+                                       cmocka_unit_test(leads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
