@@ -217,24 +217,7 @@ __attribute__((constructor)) static void start(void) {
 #else
 }
 
-/* Faults begin with main(): what runs before it is set-up of libraries, and that of the CUDA runtime does not check its
- * allocations. */
-typedef int main_function(int, char **, char **);
-typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
-static main_function *program_main;
-
-static int main_with_faults(int count, char **words, char **environment) {
-    started = true;
-    return program_main(count, words, environment);
-}
-
-start_function __libc_start_main;
-int __libc_start_main(main_function *main, int count, char **words, void (*init)(void), void (*fini)(void),
-                      void (*rtld_fini)(void), void *stack_end) {
-    program_main = main;
-    return NEXT(start_function *, "__libc_start_main")(main_with_faults, count, words, init, fini, rtld_fini,
-                                                       stack_end);
-}
+#include "fault_main.h"
 #endif
 
 __attribute__((destructor)) static void end(void) {
