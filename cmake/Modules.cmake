@@ -62,15 +62,13 @@ endif()
 
 # Kernels: contraction to fused multiply-add; errno and floating-point traps are off, because they use neither. gcc 13
 # fuses other products in one copy of a loop than in another, so that a result would depend on which others are asked
-# for; there (and in later versions) nothing is fused but what the kernels write as such, and with VG_NO_CONTRACTION
-# nowhere: results then have the same bits however a loop is written (scripts/mutate.py).
+# for; there (and in later versions) nothing is fused but what the kernels write as such.
 if(TARGET vargate-measures)
   set(contraction fast)
   # The variants of these kernels must give the same bits; they name what is fused (SCORE_FMA).
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/measures/cuda/score_groups.cu
     PROPERTIES COMPILE_OPTIONS -fmad=false)
-  if(VG_NO_CONTRACTION OR
-      (CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 13))
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     set(contraction off)
   endif()
   target_compile_options(vargate-measures PRIVATE

@@ -9,16 +9,14 @@ alone and linked in front of a library that is built once (the libraries of thir
 tests run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of
 a header that several files include, the first one alone is tried with the quick tests before the others are compiled.
 What passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in
-each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count. Last
-comes the comparison: the tests whose names end in _pinned hold every figure to its last bit, and what is asked of the
-rest of the library, against what they wrote with the sources as they are (VARGATE_BITS: tests/base/work_log.h).
+each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
-or survived, by which test ("late": it ran too long; else the tier, "sanitizer", or "comparison": only that noticed),
-seconds. A second run with the same OUT goes on from there. --list prints the changes that would be tried; --only
-NUMBERS tries those alone. --seconds ends the run after that time.
---cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. The last line says how many were
-killed by the tests and how many with the comparison. Exit status 1 when these are fewer than --least (90) per cent."""
+or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
+OUT goes on from there. --list prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends
+the run after that time.
+--cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
+(90) per cent were killed."""
 
 import argparse
 import concurrent.futures
@@ -93,14 +91,13 @@ class Plan:
 
 @dataclasses.dataclass
 class Way:
-    """A way to run the tests: as they are, in a lower vector tier, with a sanitizer, or held against a record."""
+    """A way to run the tests: as they are, in a lower vector tier, or with a sanitizer."""
 
     name: str = ""
     variables: dict = dataclasses.field(default_factory=dict)
     linked: tuple = ()  # options of the linker
     tests: dict = dataclasses.field(default_factory=dict)  # name -> seconds on the sources as they are
     memory: int = 16 << 30
-    compared: bool = False
 
     def reports(self, output):
         """Whether what a failed test wrote is what this way looks for."""
@@ -147,7 +144,7 @@ class Bench:
     def prepare(self):
         flags = ["-DCMAKE_BUILD_TYPE=Release", "-DVG_TESTS=OFF", "-DVG_SHARED=OFF", "-DVG_VENDORED=ON",
                  "-DVG_CUDA=OFF", "-DVG_DNNL_LIBRARY=", "-DVG_DNNL_INCLUDE=", "-DVG_WERROR=OFF",
-                 "-DVG_NO_CONTRACTION=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]  # fmt: skip
+                 "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]  # fmt: skip
         with open(self.out / "build.log", "w") as log:
             say = {"stdout": log, "stderr": subprocess.STDOUT, "check": True}
             subprocess.run(["cmake", "-S", ROOT, "-B", self.build, "-G", "Unix Makefiles", *flags], **say)
@@ -158,7 +155,6 @@ class Bench:
             if not path.is_relative_to(self.build):  # generated
                 self.commands[path.relative_to(ROOT).as_posix()] = compile_words(entry)
         self.program = sorted(str(p) for p in self.build.glob("CMakeFiles/vargate-cli.dir/cli/*.o"))
-        (self.out / "bits").mkdir(exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
             list(pool.map(self.compile_test, [n for n in names if "cuda" not in n]))
@@ -169,22 +165,12 @@ class Bench:
             self.ways = [*self.lower_tiers(), *self.sanitizer()]
             quick = [t for t, seconds in self.plain.tests.items() if seconds <= SLOW and not t.startswith("cli/")]
             list(pool.map(lambda each: self.time_test(*each), [(t, way) for way in self.ways for t in quick]))
-            list(pool.map(lambda each: self.record(*each), self.comparisons()))
 
     def lower_tiers(self):
         """The vector tiers below the one that this machine takes by itself."""
         words = subprocess.run([self.build / "vargate", "--version"], capture_output=True, text=True, check=True).stdout
         best = next((i for i, tier in enumerate(TIERS) if f"({tier})" in words), 0)
         return [Way(tier, {"VARGATE_CPU": tier}) for tier in TIERS[:best]]
-
-    def comparisons(self):
-        """Adds the ways that compare with the unchanged build; the tests of each, one of which runs in every tier by
-        itself."""
-        pinned = [t for t in self.plain.tests if t.endswith("_pinned")]
-        lower = [Way(f"comparison, {way.name}", way.variables, compared=True) for way in self.lower_tiers()]
-        self.ways += [Way("comparison", compared=True), *lower]
-        return [(t, way) for way in self.ways if way.compared for t in pinned
-                if way not in lower or t != "test_measures_pinned"]  # fmt: skip
 
     def sanitizer(self):
         """AddressSanitizer, with its search for leaks where this machine lets a process be traced; [] without it."""
@@ -220,9 +206,7 @@ class Bench:
         """Links the test, or the program for a test of the command line, with the changed objects in front."""
         own = self.program if test.startswith("cli/") else [self.objects[test]]
         if test.endswith(("_faults", "_pinned")):
-            own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls("wrapped"), "-ldl"]
-        if test.endswith("_pinned"):
-            own = [*own, *wrapped_calls("noted")]
+            own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls(), "-ldl"]
         words = ["cc", *self.linker, *way.linked, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread"]
         if not test.startswith("cli/"):
             folder = str(self.cmocka) if self.cmocka else None
@@ -239,8 +223,6 @@ class Bench:
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
             variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
-            if way.compared:
-                variables["VARGATE_BITS"] = str(self.out / "bits" / target.name)
             with open(said, "wb") as output:
                 variables = {**os.environ, **variables, **way.variables}
                 status = self.run(command, limit, output, way.memory, env=variables)
@@ -248,11 +230,6 @@ class Bench:
             return wrong if way.reports(said.read_bytes()) else ""
         finally:
             target.unlink(missing_ok=True)
-
-    def record(self, test, way):
-        """Two runs on the sources as they are: what the first one wrote must hold for the second."""
-        for _ in range(2):
-            self.time_test(test, way)
 
     def time_test(self, test, way):
         folder = self.out / "as-is" / f"{test.replace('/', '-')}{way.name}"
@@ -262,7 +239,6 @@ class Bench:
         if not fault:
             way.tests[test] = time.monotonic() - begin
             return
-        way.tests.pop(test, None)
         said = (folder / "output").read_text(errors="replace").splitlines() if (folder / "output").exists() else []
         print(f"mutate: {test} {way.name} {fault} on the sources as they are and is left out:")
         print("\n".join(line for line in said if "OK ]" not in line and "RUN  " not in line)[-2000:], flush=True)
@@ -392,9 +368,9 @@ def concerns(test, name):
         "test_evaluate_columns", "test_evaluate_faults", "test_evaluate_pinned", "test_evaluate_rows")  # fmt: skip
 
 
-def wrapped_calls(name):
-    """The linker's options for tests whose calls fail or are noted, as tests/CMakeLists.txt has them."""
-    words = re.search(rf"set[(]{name} ([^)]*)[)]", (ROOT / "tests" / "CMakeLists.txt").read_text())
+def wrapped_calls():
+    """The linker's options for tests whose calls fail, as tests/CMakeLists.txt has them."""
+    words = re.search(r"set[(]wrapped ([^)]*)[)]", (ROOT / "tests" / "CMakeLists.txt").read_text())
     return [f"-Wl,--wrap={word}" for word in words.group(1).split()]
 
 
@@ -516,10 +492,9 @@ def main():
     for row in rows:
         if row[6] == "survived":
             print(f"survived: {row[0]} {row[1]}:{row[2]} {row[3]}: {row[4]} -> {row[5]}")
-    share, tests = 100 / max(1, len(rows)), sum(row[6] == "killed" and "(comparison" not in row[7] for row in rows)
-    print(f"mutate: of {len(rows)} mutants {tests} killed by the tests ({tests * share:.1f} %), "
-          f"{killed} with the comparison ({killed * share:.1f} %)")  # fmt: skip
-    return 0 if rows and killed * share >= options.least else 1
+    share = 100 * killed / max(1, len(rows))
+    print(f"mutate: {killed} of {len(rows)} mutants killed ({share:.1f} %)")
+    return 0 if rows and share >= options.least else 1
 
 
 if __name__ == "__main__":

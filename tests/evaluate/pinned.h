@@ -5,10 +5,7 @@
  * A number enters the checksum by the logarithm of its size and with a weight of its own, so that a change of one in
  * 10^6 of any number above 10^-6 shows and differences of rounding (tiers, compilers) do not. A case that does not free
  * what it allocated fails too. Where figures change on purpose: build/release/tests/test_evaluate_pinned --write, into
- * pinned_values.h.
- *
- * Where VARGATE_BITS names a file, what the cases ask of the rest of the library and every figure to its last bit are
- * held against what another build wrote there: work_log.h. */
+ * pinned_values.h. */
 #ifndef VG_TEST_PINNED_H
 #define VG_TEST_PINNED_H
 
@@ -26,7 +23,6 @@
 
 #include "vargate/evaluate.h"
 #include "vargate/sets.h"
-#include "work_log.h"
 
 /* --- random inputs: splitmix64, not the library's own generator */
 typedef struct draws {
@@ -47,10 +43,8 @@ typedef struct checksum {
     double sum;
     draws weights;
     size_t count;
-    uint64_t bits, work;
 } checksum;
 static inline void add(checksum *c, double value) {
-    c->bits = isnan(value) ? hash_step(c->bits, 1) : hash_bytes(c->bits, &value, sizeof value);
     double weight = 0.5 + unit(&c->weights);
     double size = isnan(value) ? 3.25 : isinf(value) ? copysign(40, value) : copysign(log1p(fabs(value) * 1e6), value);
     c->sum += (once_in(&c->weights, 2) ? -weight : weight) * size;
@@ -95,34 +89,21 @@ extern long vg_fault_live(void) __attribute__((weak));
 
 static inline checksum run_case(const pinned_kind *kind, size_t i) {
     draws inputs = {1000003 * i + strlen(kind->name)};
-    checksum sum = {.weights = {i}};
+    checksum sum = {0, {i}, 0};
     long before = vg_fault_live ? vg_fault_live() : 0;
-    work_taken();
     kind->run(&sum, &inputs);
-    sum.work = work_taken();
     long after = vg_fault_live ? vg_fault_live() : 0;
     if (after > before)
         fail_msg("%s, case %zu: %ld blocks are not freed", kind->name, i, after - before);
     return sum;
 }
-enum { MOST_CASES = 1000 };
-
 static inline void compare_cases(const pinned_kind *kind) {
-    uint32_t work[MOST_CASES], figures[MOST_CASES];
     for (size_t i = 0; i < kind->count; i++) {
         checksum sum = run_case(kind, i);
-        work[i] = (uint32_t)(sum.work >> 32);
-        figures[i] = (uint32_t)(sum.bits >> 32);
         if (!(fabs(sum.sum - kind->values[i]) <= 1e-8 * (double)(1 + sum.count)))
             fail_msg("%s, case %zu: the checksum of %zu figures is %.12g, stored is %.12g", kind->name, i, sum.count,
                      sum.sum, kind->values[i]);
     }
-    size_t differs = compare_recorded("work", kind->name, work, kind->count);
-    if (differs < kind->count)
-        fail_msg("%s, case %zu: other memory, threads, kernels or sorts", kind->name, differs);
-    differs = compare_recorded("bits", kind->name, figures, kind->count);
-    if (differs < kind->count)
-        fail_msg("%s, case %zu: other bits", kind->name, differs);
 }
 static inline void write_cases(const pinned_kind *kind) {
     printf("static const double pinned_%s[] = {\n", kind->name);
