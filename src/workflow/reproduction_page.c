@@ -43,12 +43,21 @@ static void triple(char out[64], const double values[3], int digits) {
         snprintf(out, 64, "%s / %s / %s", parts[0], parts[1], parts[2]);
 }
 
+/* A difference with its sign, which zero, as shown, does not have. */
+static void difference(char out[16], double value) {
+    snprintf(out, 16, "%+.4f", value);
+    if (strspn(out + 1, "0.") == strlen(out + 1))
+        memmove(out, out + 1, strlen(out));
+}
+
 static void differences(char out[64], const vg_paper_cell *cell) {
+    char parts[3][16];
+    for (size_t i = 0; i < 3; i++)
+        difference(parts[i], cell->ours[i] - cell->paper[i]);
     if (!cell->there)
         snprintf(out, 64, "-");
     else
-        snprintf(out, 64, "%+.4f / %+.4f / %+.4f", cell->ours[0] - cell->paper[0], cell->ours[1] - cell->paper[1],
-                 cell->ours[2] - cell->paper[2]);
+        snprintf(out, 64, "%s / %s / %s", parts[0], parts[1], parts[2]);
 }
 
 static const char *judgement(const vg_paper_cell *cell) {

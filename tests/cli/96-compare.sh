@@ -145,6 +145,13 @@ run reproduce --table -o "$compare/paper"
 exits 0
 near "$(grep -c '<h2>mnist-lle</h2>' "$compare/paper/index.html")" 1
 near "$(grep -c '<figure>' "$compare/paper/index.html")" 1
+# A difference that rounds to zero has no sign.
+echo '{"accuracy": 0.99399, "f1_macro": 0.99401, "ece": 0.0021}' >"$compare/paper/mnist-lle/mcd-lle.json"
+run reproduce --table -o "$compare/paper"
+exits 0
+near "$(grep -c '| 0\.0000 / 0\.0000 / -0\.0009 |' "$compare/paper/table.md")" 1
+near "$(grep -c '0\.0000 / 0\.0000 / -0\.0009' "$compare/paper/index.html")" 1
+if grep -q '[+-]0\.0000' "$compare/paper/table.md"; then fail "a zero with a sign"; else pass; fi
 
 # Classes in another order are the same classes, others are not.
 if python3 -c 'import numpy' 2>/dev/null; then
