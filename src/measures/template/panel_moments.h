@@ -13,21 +13,26 @@ INLINE size_t P(unrolled)(const P(panel) * t) {
     return t->M == 1 && t->K == 1 ? 1 : t->K == 3 && t->M <= 3 && t->extremes ? t->M : 0;
 }
 
-/* The two largest means among the columns of the block; ties go to the lower index. */
-INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across) {
+/* The two largest means among the columns of the block; ties go to the lower index. A panel of samples is one block,
+ * which begins them. The variances of one member are 0. */
+INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across, const bool spread) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
-    vd mu1 = t->mu1[h], mu2 = t->mu2[h], var1 = t->var1[h], var2 = t->var2[h];
-    vl first = t->first1[h], second = t->second1[h], at = (vl){0} + (int64_t)t->from;
+    vd mu1 = vd_set(-1.0), mu2 = mu1, var1 = {0}, var2 = {0};
+    vl first = {0}, second = {0}, at = (vl){0} + (int64_t)t->from;
+    if (across) {
+        mu1 = t->mu1[h], mu2 = t->mu2[h];
+        first = t->first1[h], second = t->second1[h];
+    }
     for (int i = 0; across && i < VG_LANES; i++)
         at[i] = (int64_t)(t->from * PANEL_LANES + (size_t)(h * VG_LANES + i));
     for (size_t j = t->from; j < end; j++) {
-        vd mu = t->mu[j].h[h], var = across ? vd_set(0.0) : P(half)(t->variance[j], h);
+        vd mu = t->mu[j].h[h], var = spread ? P(half)(t->variance[j], h) : vd_set(0.0);
         if (across && j + 1 == t->J) /* lanes past the last class must not lead */
             mu = vd_select(at < (int64_t)t->C, mu, vd_set(-2.0));
         vdm best = vd_above(mu, mu1), next = vd_above(mu, mu2);
         second = vl_pick(best, first, vl_pick(next, at, second));
         first = vl_pick(best, at, first);
-        if (!across) {
+        if (spread) {
             var2 = (vd)vl_pick(best, (vl)var1, vl_pick(next, (vl)var, (vl)var2));
             var1 = (vd)vl_pick(best, (vl)var, (vl)var1);
         }
@@ -45,7 +50,9 @@ INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across) {
 static VG_NOINLINE void P(block_leaders)(P(panel) * t) {
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
-        t->across ? P(half_leaders)(t, h, true) : P(half_leaders)(t, h, false);
+        t->across   ? P(half_leaders)(t, h, true, false)
+        : t->M == 1 ? P(half_leaders)(t, h, false, false)
+                    : P(half_leaders)(t, h, false, true);
 }
 
 /* Adds `count` columns of a row to its sum and to the OR of all members. */
@@ -112,22 +119,26 @@ INLINE vr P(gate_of)(P(gating) by, PANEL_REAL k, vr factor, vr mu, vr sigma) {
     return by.inside ? vr_max(gamma, vr_set(by.eps)) : gamma;
 }
 
-/* Gamma of the current column j at every k, and with it the sums for Zbar and for the members' deviations from it. M
- * and K are those of the panel, here and below: constants where it has few members (unrolled). `kept`: the deviations
- * are in t->dev. */
-INLINE void P(column_gates)(P(panel) * t, size_t j, P(gating) by, bool kept, const size_t M, const size_t K) {
+/* Gamma of column j at every k. M and K are those of the panel, here and below: constants where it has few members
+ * (unrolled). */
+INLINE void P(column_gates)(P(panel) * t, size_t j, P(gating) by, const size_t M, const size_t K) {
     vr sigma = M == 1 ? vr_set(0) : vr_sqrt(t->variance[j]), mu = t->mu_high[j], *gamma = t->gamma + j * K;
     vr factor = t->job->class_k ? P(column_factor)(t, j) : vr_set(1);
     const double *setting = t->job->gates;
-    for (size_t k = 0; k < K; k++) {
+    for (size_t k = 0; k < K; k++)
         gamma[k] = P(gate_of)(by, (PANEL_REAL)setting[k], factor, mu, sigma);
+}
+
+/* The share of column j, the current one, in Zbar and in the members' deviations from it, which are in t->dev. */
+INLINE void P(column_normalisers)(P(panel) * t, size_t j, const size_t M, const size_t K) {
+    const vr *gamma = t->gamma + j * K;
+    for (size_t k = 0; k < K; k++)
         P(add_product)(&t->zbar[k], gamma[k], &t->mu[j]);
-    }
     size_t k = 0;
     for (; M > 1 && k + 3 <= K; k += 3) {
         vr *sum = t->zsum + k * M, g0 = gamma[k], g1 = gamma[k + 1], g2 = gamma[k + 2];
         for (size_t m = 0; m < M; m++) {
-            vr d = kept ? t->dev[m] : (P(member)(t->of, m) - mu) - t->mu_low[j];
+            vr d = t->dev[m];
             sum[m] += g0 * d;
             sum[M + m] += g1 * d;
             sum[2 * M + m] += g2 * d;
@@ -136,6 +147,42 @@ INLINE void P(column_gates)(P(panel) * t, size_t j, P(gating) by, bool kept, con
     for (; M > 1 && k < K; k++)
         for (size_t m = 0; m < M; m++)
             t->zsum[k * M + m] += gamma[k] * t->dev[m];
+}
+
+/* The sums over all columns of a panel of samples for Zbar at gate k. */
+INLINE P(acc) P(samples_zbar)(const P(panel) * t, size_t k, const size_t K) {
+    P(acc) sum = {{{0}}};
+    for (size_t j = 0; j < t->J; j++)
+        P(add_product)(&sum, t->gamma[j * K + k], &t->mu[j]);
+    return sum;
+}
+
+/* The same for the deviations of member m at G gates from k on. */
+INLINE void P(samples_deviation)(P(panel) * t, size_t k, size_t m, const int G, const size_t M, const size_t K) {
+    const vr *x = t->x + m * t->block, *gamma = t->gamma + k;
+    vr sum[3] = {vr_set(0), vr_set(0), vr_set(0)};
+    for (size_t j = 0; j < t->J; j++, gamma += K) {
+        vr d = (x[j] - t->mu_high[j]) - t->mu_low[j];
+        UNROLL
+        for (int g = 0; g < G; g++)
+            sum[g] += gamma[g] * d;
+    }
+    UNROLL
+    for (int g = 0; g < G; g++)
+        t->zsum[(k + (size_t)g) * M + m] = sum[g];
+}
+
+/* The sums stay in registers over all columns: a store for each column would take longer than the arithmetic. */
+INLINE void P(samples_normalisers)(P(panel) * t, const size_t M, const size_t K) {
+    for (size_t k = 0; k < K; k++)
+        t->zbar[k] = P(samples_zbar)(t, k, K);
+    for (size_t m = 0; M > 1 && m < M; m++) {
+        size_t k = 0;
+        for (; k + 3 <= K; k += 3)
+            P(samples_deviation)(t, k, m, 3, M, K);
+        for (; k < K; k++)
+            P(samples_deviation)(t, k, m, 1, M, K);
+    }
 }
 
 /* Variance of the current column; the deviations are left in t->dev where `gated`. */
@@ -229,38 +276,41 @@ INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes,
         t->low[j] = t->across && j + 1 == t->J ? P(choose)(P(exists)(t, j), o.low, vr_set(1)) : o.low;
 }
 
-/* The same of all columns of the block, and their gates where `gated`. */
+/* The same of all columns of the block; of a panel across classes also their gates where `gated`. */
 INLINE void P(columns_moments)(P(panel) * t, bool gated, bool extremes, const size_t M, const size_t K) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     const P(gating) by = P(gating_of)(t->job);
     for (size_t j = t->from; j < end; j++) {
         P(column_moments)(t, j, gated, extremes, M);
-        if (gated)
-            P(column_gates)(t, j, by, true, M, K);
+        if (gated) {
+            P(column_gates)(t, j, by, M, K);
+            P(column_normalisers)(t, j, M, K);
+        }
     }
 }
 
-/* The same, gated, with M and K constant. Moments and gates are long chains of dependent operations, which the
- * processor overlaps with those of the next columns where one loop has no more than one of them. */
-INLINE void P(few_moments)(P(panel) * t, const size_t M, const size_t K) {
+/* The same of a panel of samples, gated. Moments and gates are long chains of dependent operations, which the processor
+ * overlaps with those of the next columns where one loop has no more than one of them. */
+INLINE void P(samples_moments)(P(panel) * t, bool extremes, const size_t M, const size_t K) {
     const P(gating) by = P(gating_of)(t->job);
     for (size_t j = 0; j < t->J; j++)
-        P(column_moments)(t, j, false, M > 1, M);
-    for (size_t j = 0; j < t->J; j++) {
-        t->of = P(column_source)(t, j);
-        P(column_gates)(t, j, by, false, M, K);
-    }
+        P(column_moments)(t, j, false, extremes, M);
+    for (size_t j = 0; j < t->J; j++)
+        P(column_gates)(t, j, by, M, K);
+    P(samples_normalisers)(t, M, K);
 }
 
 /* The columns of the block. */
 static VG_NOINLINE void P(block_moments)(P(panel) * t) {
     size_t M = t->M, K = t->K;
     switch (P(unrolled)(t)) {
-    case 1: P(few_moments)(t, 1, 1); break;
-    case 2: P(few_moments)(t, 2, 3); break;
-    case 3: P(few_moments)(t, 3, 3); break;
+    case 1: P(samples_moments)(t, false, 1, 1); break;
+    case 2: P(samples_moments)(t, true, 2, 3); break;
+    case 3: P(samples_moments)(t, true, 3, 3); break;
     default:
-        if (K)
+        if (K && !t->across)
+            t->extremes ? P(samples_moments)(t, true, M, K) : P(samples_moments)(t, false, M, K);
+        else if (K)
             t->extremes ? P(columns_moments)(t, true, true, M, K) : P(columns_moments)(t, true, false, M, K);
         else
             t->extremes ? P(columns_moments)(t, false, true, M, 0) : P(columns_moments)(t, false, false, M, 0);

@@ -25,14 +25,16 @@ static void P(clear_sums)(P(panel) * t) {
     t->variance_part = vr_set(0);
     for (size_t m = 0; m < t->M; m++)
         t->rows[m] = vr_set(0);
-    for (size_t i = 0; i < t->K * t->M; i++)
-        t->zsum[i] = vr_set(0);
-    for (size_t i = 0; t->across && i < t->K * t->M; i++)
-        t->ztotal[i] = 0;
-    for (size_t k = 0; k < t->K; k++)
-        t->zbar[k] = (P(acc)){{{0}}};
     if (t->shares > 1 || t->many || t->floored)
         P(clear_sets)(t);
+    if (!t->across) /* samples_normalisers and half_leaders begin theirs anew */
+        return;
+    for (size_t i = 0; i < t->K * t->M; i++) {
+        t->zsum[i] = vr_set(0);
+        t->ztotal[i] = 0;
+    }
+    for (size_t k = 0; k < t->K; k++)
+        t->zbar[k] = (P(acc)){{{0}}};
     for (int h = 0; h < PANEL_HALVES; h++) {
         t->mu1[h] = t->mu2[h] = vd_set(-1.0);
         t->var1[h] = t->var2[h] = vd_set(0.0);
