@@ -544,7 +544,6 @@ typedef struct vg_ood_work {
     uint32_t *order;     /* with a bootstrap: every measure's order, ID rows first */
     uint8_t *places;     /* VG_PLACE_END, VG_PLACE_POSITIVE (OOD) of each position */
 } vg_ood_work;
-void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row);
 /* Fills the intervals of work->out. */
 vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 

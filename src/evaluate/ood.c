@@ -119,7 +119,7 @@ static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, un
     return VG_OK;
 }
 
-void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row) {
+static void figure_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row) {
     places[VG_OOD_AUROC] = &row->auroc;
     places[VG_OOD_AUPR_OUT] = &row->aupr_out;
     places[VG_OOD_AUPR_IN] = &row->aupr_in;
@@ -151,7 +151,7 @@ static vg_status measure_job(void *context, size_t m, unsigned worker) {
     vg_ood_row *row = &work->out[m];
     memcpy(row->name, work->id[m].name, sizeof row->name);
     vg_estimate *places[VG_OOD_FIGURES];
-    vg_evaluate__ood_places(places, row);
+    figure_places(places, row);
     for (size_t i = 0; i < VG_OOD_FIGURES; i++)
         *places[i] = (vg_estimate){values[i], NAN, NAN};
     if (pairs)

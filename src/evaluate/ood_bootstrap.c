@@ -1,13 +1,17 @@
 /* ood_bootstrap.c - intervals of the OOD figures: ID and OOD samples are resampled separately, eight resamples side
- * by side along each measure's order. The sums are those of ood.c, eight lanes wide. */
+ * by side along each measure's order. The sums are those of ood.c, eight lanes wide. AUROC has DeLong's interval and
+ * is not resampled; the detection error has none, since a minimum is biased downwards and no tested method covers. */
 #include "evaluate/evaluate_internal.h"
 
 static const uint64_t ood_stream = (uint64_t)1 << 32; /* resamples of the OOD side draw from streams of their own */
 
 typedef struct lane_sums {
     double id[VG_LANES], ood[VG_LANES]; /* before the group */
-    double auroc[VG_LANES], out[VG_LANES], in[VG_LANES], fpr95[VG_LANES], detection[VG_LANES];
+    double out[VG_LANES], in[VG_LANES], fpr95[VG_LANES];
 } lane_sums;
+
+/* The figures that are resampled. */
+enum { AUPR_OUT, AUPR_IN, FPR95, FIGURES };
 
 /* Totals, and the number of OOD samples that may be missed at a TPR of 95 %. */
 typedef struct ood_totals {
@@ -23,19 +27,12 @@ static inline void add_id(lane_sums *restrict s, const double *restrict a, const
         s->in[i] += a[i] * (s->id[i] + a[i]) / (s->id[i] + a[i] + s->ood[i] + with[i] + above_zero);
 }
 
-/* Adds the OOD samples of a group, and the threshold before it; `with` ID samples enter with them. */
-static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const double *restrict b,
-                           const double *restrict with) {
+/* Adds the OOD samples of a group, b[lane], and the threshold before it. */
+static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const double *restrict b) {
+    double per_id = 1 / t->id;
     for (size_t i = 0; i < VG_LANES; i++) {
-        s->auroc[i] += b[i] * (s->id[i] + with[i] / 2);
         s->out[i] += b[i] * (t->ood - s->ood[i]) / (t->all - s->id[i] - s->ood[i] + above_zero);
-    }
-    double per_id = 1 / t->id, per_ood = 1 / t->ood;
-    for (size_t i = 0; i < VG_LANES; i++) {
-        double fpr = (t->id - s->id[i]) * per_id, error = (fpr + s->ood[i] * per_ood) / 2;
-        if (s->ood[i] <= t->missable)
-            s->fpr95[i] = fpr;
-        s->detection[i] = error < s->detection[i] ? error : s->detection[i];
+        s->fpr95[i] = s->ood[i] <= t->missable ? (t->id - s->id[i]) * per_id : s->fpr95[i];
     }
 }
 
@@ -44,7 +41,7 @@ static inline void add_group(lane_sums *s, const ood_totals *t, double mass[2][V
     if (present[0])
         add_id(s, mass[0], mass[1]);
     if (present[1])
-        add_ood(s, t, mass[1], mass[0]);
+        add_ood(s, t, mass[1]);
     for (size_t i = 0; i < VG_LANES; i++) {
         s->id[i] += mass[0][i];
         s->ood[i] += mass[1][i];
@@ -62,10 +59,8 @@ static vg_status walk(double *values, size_t stride, const vg_ood_work *work, si
     const ood_totals totals = {id_total, ood_total, id_total + ood_total, 0.05 * ood_total * (1 + 1e-12)};
     bool present[2] = {false, false};
     lane_sums s = {0};
-    for (size_t i = 0; i < VG_LANES; i++) {
+    for (size_t i = 0; i < VG_LANES; i++)
         s.fpr95[i] = 1;
-        s.detection[i] = 0.5;
-    }
     for (size_t i = 0; i < total; i++) {
         if (i % VG_SLICE == 0)
             VG_TRY(vg_evaluate__pulse(work->pulse, worker));
@@ -81,11 +76,9 @@ static vg_status walk(double *values, size_t stride, const vg_ood_work *work, si
     }
     for (size_t lane = 0; lane < VG_LANES; lane++) {
         double *v = values + lane * stride;
-        v[VG_OOD_AUROC] = s.auroc[lane] / (id_total * ood_total);
-        v[VG_OOD_AUPR_OUT] = s.out[lane] / ood_total;
-        v[VG_OOD_AUPR_IN] = s.in[lane] / id_total;
-        v[VG_OOD_FPR95] = s.fpr95[lane];
-        v[VG_OOD_DETECTION] = s.detection[lane];
+        v[AUPR_OUT] = s.out[lane] / ood_total;
+        v[AUPR_IN] = s.in[lane] / id_total;
+        v[FPR95] = s.fpr95[lane];
     }
     return VG_OK;
 }
@@ -93,14 +86,14 @@ static vg_status walk(double *values, size_t stride, const vg_ood_work *work, si
 typedef struct resample_work {
     const vg_ood_work *work;
     double *weights; /* for each worker: (id_rows + ood_rows) VG_LANES */
-    double *values;  /* blocks x VG_LANES x count x figures */
+    double *values;  /* blocks x VG_LANES x count x FIGURES */
 } resample_work;
 
 static vg_status resample_job(void *context, size_t block, unsigned worker) {
     const resample_work *resample = context;
     const vg_ood_work *work = resample->work;
     const vg_ood_options *o = work->options;
-    size_t total = work->id_rows + work->ood_rows, figures = work->count * VG_OOD_FIGURES;
+    size_t total = work->id_rows + work->ood_rows, figures = work->count * FIGURES;
     double *weights = resample->weights + (size_t)worker * total * VG_LANES;
     double *values = resample->values + block * VG_LANES * figures;
     vg_pulse *pulse = work->pulse;
@@ -108,37 +101,34 @@ static vg_status resample_job(void *context, size_t block, unsigned worker) {
     VG_TRY(vg_evaluate__weights(weights + work->id_rows * VG_LANES, work->ood_rows, o->seed, ood_stream,
                                 block * VG_LANES, pulse, worker));
     for (size_t m = 0; m < work->count; m++)
-        VG_TRY(walk(values + m * VG_OOD_FIGURES, figures, work, m, weights, worker));
+        VG_TRY(walk(values + m * FIGURES, figures, work, m, weights, worker));
     vg_evaluate__pulse_add(pulse, VG_LANES);
     return VG_OK;
 }
 
-/* How each figure's interval is made. */
-static const vg_interval_kind kinds[VG_OOD_FIGURES] = {
-    [VG_OOD_AUROC] = VG_INTERVAL_NONE, /* DeLong's instead */
-    [VG_OOD_AUPR_OUT] = VG_INTERVAL_LOGIT, [VG_OOD_AUPR_IN] = VG_INTERVAL_LOGIT, [VG_OOD_FPR95] = VG_INTERVAL_SHARE,
-    [VG_OOD_DETECTION] = VG_INTERVAL_NONE, /* a minimum is biased downwards, and no tested method covers */
-};
-
 /* column: resamples values; influence: one value per row. */
 static void collect(const vg_ood_work *work, const double *values, double *column, double *influence) {
-    size_t figures = work->count * VG_OOD_FIGURES, resamples = work->options->resamples,
+    size_t figures = work->count * FIGURES, resamples = work->options->resamples,
            total = work->id_rows + work->ood_rows;
     double confidence = work->options->confidence,
            fewer = (double)(work->id_rows < work->ood_rows ? work->id_rows : work->ood_rows);
     for (size_t m = 0; m < work->count; m++) {
-        vg_estimate *places[VG_OOD_FIGURES];
-        vg_evaluate__ood_places(places, &work->out[m]);
-        for (size_t f = 0; f < VG_OOD_FIGURES; f++) {
+        vg_ood_row *row = &work->out[m];
+        const struct {
+            vg_estimate *estimate;
+            vg_interval_rule rule;
+        } made[FIGURES] = {[AUPR_OUT] = {&row->aupr_out, {VG_INTERVAL_LOGIT, fewer, 0, 0}},
+                           [AUPR_IN] = {&row->aupr_in, {VG_INTERVAL_LOGIT, fewer, 0, 0}},
+                           [FPR95] = {&row->fpr95, {VG_INTERVAL_SHARE, (double)work->id_rows, 0, 0}}};
+        for (size_t f = 0; f < FIGURES; f++) {
             for (size_t r = 0; r < resamples; r++)
-                column[r] = values[r * figures + m * VG_OOD_FIGURES + f];
-            vg_interval_rule rule = {kinds[f], kinds[f] == VG_INTERVAL_SHARE ? (double)work->id_rows : fewer, 0, 0};
-            vg_evaluate__interval(places[f], &rule, column, resamples, confidence);
+                column[r] = values[r * figures + m * FIGURES + f];
+            vg_evaluate__interval(made[f].estimate, &made[f].rule, column, resamples, confidence);
         }
         double area = vg_evaluate__placements(influence, work->order + m * total, work->places + m * total, total);
         vg_estimate auroc = vg_evaluate__auroc_estimate(area, influence, work->marks, total, 1, confidence);
-        places[VG_OOD_AUROC]->low = fmin(auroc.low, places[VG_OOD_AUROC]->value);
-        places[VG_OOD_AUROC]->high = fmax(auroc.high, places[VG_OOD_AUROC]->value);
+        row->auroc.low = fmin(auroc.low, row->auroc.value);
+        row->auroc.high = fmax(auroc.high, row->auroc.value);
     }
 }
 
@@ -146,7 +136,7 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool) {
     size_t total = work->id_rows + work->ood_rows, resamples = work->options->resamples, weights, values;
     size_t blocks = resamples / VG_LANES + (resamples % VG_LANES != 0);
     if (!vg_base__mul(&weights, total, VG_LANES * (size_t)vg_pool__threads(pool)) ||
-        !vg_base__mul(&values, blocks, VG_LANES * VG_OOD_FIGURES) || !vg_base__mul(&values, values, work->count))
+        !vg_base__mul(&values, blocks, VG_LANES * FIGURES) || !vg_base__mul(&values, values, work->count))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu resamples of %zu samples do not fit memory", resamples, total);
     resample_work resample = {.work = work};
     double *column = NULL, *influence = NULL;

@@ -81,24 +81,21 @@ static void repack_sites(float *to, const vg_kernel_job *job, size_t first, size
         }
 }
 
-/* A copy of the job that computes again in double what float cannot hold, and writes nothing else. EPJS follows from EU
- * where members are few. */
+/* A copy of the job that computes again in double what float cannot hold, and writes nothing else. GEPJS follows from
+ * GEU where members are few; EPJS never has to, since the EU of so few members is below PANEL_LARGE. */
 static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     vg_kernel_job again = *job;
     const vg_scores *out = &job->out;
-    bool pairs = job->m <= PANEL_PAIRS;
     again.figures = false; /* those of the panel stand */
     again.pool = NULL;     /* whose workers' workspaces are not laid out for it */
     again.out = (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl};
-    if (pairs)
+    if (job->m <= PANEL_PAIRS)
         again.out.gepjs = out->gepjs;
     if (ungated) {
         again.out.au = out->au;
         again.out.eu = out->eu;
         again.out.epce = out->epce;
         again.out.epkl = out->epkl;
-        if (pairs)
-            again.out.epjs = out->epjs;
     }
     return again;
 }
