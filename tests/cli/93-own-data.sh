@@ -68,7 +68,8 @@ sys.exit(0 if eval(sys.argv[2]) else 1)' "$1" "$2"; then pass; else fail "$1: no
     rm -r "$mine/pngs/test/ant"
     run predict "$mine/run1" --split test -o "$mine/fewer.npz" -q
     exits 0
-    npz "$mine/fewer.npz" "set(a['L']) == {1, 2} and (a['P'] == np.load('$mine/test.npz')['P'][20:]).all()"
+    # Not to the bit: an image among another number of images may take another kernel of oneDNN.
+    npz "$mine/fewer.npz" "set(a['L']) == {1, 2} and abs(a['P'] - np.load('$mine/test.npz')['P'][20:]).max() < 1e-5"
     run score "$mine/fewer.npz" --json -q
     near "$(json accuracy)" "$whole" 0.1
     mv "$mine/pngs/test/bee" "$mine/pngs/test/yak"

@@ -4,12 +4,19 @@
 // An exception that is thrown within one of oneDNN's parallel regions ends the process: OpenMP hands none out of them.
 // So some memory is held in reserve. Where operator new fails during a guarded call, the reserve is given back to the
 // system and the allocation tried again; the next guarded call needs a new reserve or fails.
+//
+// An exception also passes through functions of the C library (std::call_once is made of pthread_once). glibc then
+// loads libgcc_s for itself, and ends the process where memory for that is lacking. So it is loaded before the first
+// call.
 #include "backend/cpu/cpu_dnnl_guard.h"
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#endif
 
 namespace {
 
@@ -46,11 +53,25 @@ class guard {
     bool has_reserve() const { return reserve.load() != nullptr; }
 };
 
+// False when the C library could not load what it needs to pass an exception on. backtrace() loads the same and reports
+// a failure; it finds at least the function that calls it.
+bool can_pass_exceptions() {
+#if __has_include(<execinfo.h>)
+    static std::atomic<bool> loaded{false};
+    void *caller;
+    if (!loaded.load() && backtrace(&caller, 1) > 0)
+        loaded.store(true);
+    return loaded.load();
+#else
+    return true;
+#endif
+}
+
 } // namespace
 
 vg_dnnl_thrown vg_dnnl__catch(void (*work)(void *argument), void *argument) {
     guard during;
-    if (!during.has_reserve())
+    if (!during.has_reserve() || !can_pass_exceptions())
         return VG_DNNL_NO_MEMORY;
     try {
         work(argument);
