@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +92,20 @@ def test_typed() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def check_types(script: str, tmp_path: Path) -> str:
-    """What mypy --strict says of a user's script, against the package's sources."""
+@pytest.fixture(scope="module")
+def check_types(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """What mypy --strict says of a user's script, against the package's sources. The scripts share mypy's cache."""
     pytest.importorskip("mypy")
+    folder = tmp_path_factory.mktemp("mypy")
     environment = {**os.environ, "MYPYPATH": str(ROOT / "python")}
-    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", f"--cache-dir={tmp_path}"]
-    path = Path(__file__).parent / "data" / "typing" / script
-    arguments = [sys.executable, "-m", "mypy", *options, str(path)]
-    return subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False).stdout
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", f"--cache-dir={folder}"]
+
+    def said(script: str) -> str:
+        arguments = [sys.executable, "-m", "mypy", *options, str(TYPING / script)]
+        done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    return said
 
 
 TYPING = Path(__file__).parent / "data" / "typing"
@@ -109,17 +116,17 @@ def wrong_lines() -> set[int]:
     return {i + 1 for i, line in enumerate(lines) if line.endswith("# wrong")}
 
 
-def test_users_types(tmp_path: Path) -> None:
+def test_users_types(check_types: Callable[[str], str]) -> None:
     """A script that uses everything has no error; each line marked wrong has one."""
-    assert "Success" in check_types("user_script.py", tmp_path)
-    said = check_types("wrong_script.py", tmp_path)
+    assert "Success" in check_types("user_script.py")
+    said = check_types("wrong_script.py")
     assert wrong_lines() == {int(line.split(":")[1]) for line in said.split("\n") if ": error:" in line}, said
 
 
-def test_users_types_with_optional_packages(tmp_path: Path) -> None:
+def test_users_types_with_optional_packages(check_types: Callable[[str], str]) -> None:
     for package in ("dask.array", "pandas", "polars", "pyarrow", "sklearn", "torch"):
         pytest.importorskip(package)
-    said = check_types("user_extras.py", tmp_path)
+    said = check_types("user_extras.py")
     assert "Success" in said, said
 
 
