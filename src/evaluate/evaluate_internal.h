@@ -167,7 +167,6 @@ typedef struct vg_row_kernels {
     /* Sorts n items among which few inversions are left. Gives up and returns false when that takes more than `most`
      * moves by insertion; the items are then in some other order, none lost. */
     bool (*fix_bucket_order)(uint64_t *items, size_t n, size_t most);
-    unsigned finer; /* log2 of the cells for each row with which fix_bucket_order is fastest: 0 or 1 */
     /* Finds the items that are errors (lowest bit set) and returns how many there are; their positions, counted from
      * `first`, go to where[], which has memory for n + 8. *tied: whether two neighbours have the same key. */
     size_t (*find_errors)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);

@@ -30,7 +30,6 @@ enum {
     JOINED = 8,           /* used cells in a bucket: of more, the keys would be too far apart to be counted */
     SMALL = 12,
     LARGE = 8192,
-    FINEST = 1,  /* largest value of kernels->finer */
     PATIENCE = 4 /* moves per row before insertion gives up */
 };
 
@@ -291,7 +290,7 @@ static bool sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, s
         return false;
     vg_rank_bounds bounds = vg_evaluate__bucket_bounds(room, bucket, n);
     uint64_t least = bounds.least;
-    unsigned bits = vg_evaluate__bits(n) + room->kernels->finer, shift = bounds.range > bits ? bounds.range - bits : 0;
+    unsigned bits = vg_evaluate__bits(n), shift = bounds.range > bits ? bounds.range - bits : 0;
     uint16_t *cells = room->fine;
     if (bounds.range == 0)
         return false;
@@ -362,7 +361,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
         {&room->bounds, buckets, sizeof *room->bounds},
         {&room->cells, rows <= ONE_BUCKET ? (size_t)QUARTERS : cells, sizeof *room->cells},
         {&room->hot, 2 * (size_t)LARGE, sizeof *room->hot},
-        {&room->fine, (size_t)LARGE << (FINEST + 1), sizeof *room->fine},
+        {&room->fine, (size_t)LARGE << 1, sizeof *room->fine},
         {&room->before, rows + 8, sizeof *room->before},
         {&room->tied, rows / 2, sizeof *room->tied},
     };

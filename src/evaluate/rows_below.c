@@ -44,8 +44,7 @@ static void copy_bucket(const vg_rank_room *room, size_t bucket, double *array, 
  * cells as it has rows. False where all are equal or their range is too wide. */
 static bool sort_packed(sorted_bucket *s, const vg_rank_room *room, vg_rank_bounds bounds, size_t n) {
     const vg_row_kernels *kernels = room->kernels;
-    unsigned bits = vg_evaluate__bits(n), range = bounds.range + bits, cells = bits + kernels->finer;
-    unsigned shift = range > cells ? range - cells : 0;
+    unsigned bits = vg_evaluate__bits(n), range = bounds.range + bits, shift = range > bits ? range - bits : 0;
     uint64_t *hot = room->hot, *to = hot + MOST_PACKED, least = bounds.least;
     uint16_t *fine = room->fine;
     if (bounds.range == 0 || range > 64)

@@ -3,20 +3,52 @@
 #include "base/cpu.h"
 #include "evaluate/evaluate_internal.h"
 
+/* The keys of n rows. False where one is not allowed in the map. */
+static bool read_keys(uint64_t *keys, const vg_rank_column *column, const vg_bucket_map *map, size_t first, size_t n) {
+    const uint64_t flip = column->measure.certainty ? UINT64_MAX : 0, allowed = map->allowed, span = map->allowed_span;
+    const double *values = column->measure.values + first * column->measure.stride;
+    size_t stride = column->measure.stride;
+    double made[VG_ROW_BATCH];
+    bool fit = true;
+    if (column->less || column->complement) { /* else the values are the stored ones */
+        for (size_t i = 0; i < n; i++)
+            made[i] = vg_evaluate__value(column, first + i);
+        values = made;
+        stride = 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = vg_evaluate__key(values[i * stride]) ^ flip;
+        fit &= keys[i] - allowed <= span;
+    }
+    return fit;
+}
+
+/* Replaces the keys of n rows by their items, and finds the buckets. */
+static void place(uint64_t *items, uint16_t *buckets, const vg_bucket_map *map, const uint8_t *errors, size_t stride,
+                  size_t n) {
+    const vg_bucket_map m = *map;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = items[i];
+        buckets[i] = (uint16_t)vg_evaluate__bucket(&m, key);
+        items[i] = key << 1 | (errors[i * stride] != 0);
+    }
+}
+
+/* In short loops over some rows, whose variables fit the registers. */
 static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                         size_t last) {
-    const vg_bucket_map m = *map;
-    const vg_rank_column column = rows->column;
-    const uint8_t *error = rows->errors + first * rows->error_stride;
-    size_t error_stride = rows->error_stride;
+    const size_t stride = rows->error_stride;
+    uint64_t items[VG_ROW_BATCH];
+    uint16_t buckets[VG_ROW_BATCH];
     bool fit = true;
-    for (size_t i = first; i < last; i++, error += error_stride) {
-        uint64_t key = vg_evaluate__row_key(&column, i);
-        fit &= key - m.allowed <= m.allowed_span;
-        size_t bucket = vg_evaluate__bucket(&m, key);
-        vg_evaluate__append(room, bucket, key << 1 | (*error != 0));
+    for (size_t i = first, n; i < last; i += n) {
+        n = last - i < VG_ROW_BATCH ? last - i : (size_t)VG_ROW_BATCH;
+        fit &= read_keys(items, &rows->column, map, i, n);
+        place(items, buckets, map, rows->errors + i * stride, stride, n);
+        for (size_t j = 0; j < n; j++)
+            vg_evaluate__append(room, buckets[j], items[j]);
         if (room->bucket_of)
-            room->bucket_of[i] = (uint16_t)bucket;
+            memcpy(room->bucket_of + i, buckets, n * sizeof *buckets);
     }
     return fit;
 }
@@ -40,10 +72,28 @@ static void prefix_sums(uint16_t *cells, size_t count) {
     }
 }
 
+/* Two passes of bubble sort in one: carries the two largest items so far along. By selections, because which of two
+ * neighbours is larger cannot be predicted. n > 1. */
+static void settle(uint64_t *items, size_t n) {
+    uint64_t most = items[0], next = 0; /* next <= most; 0 is passed to no item */
+    for (size_t i = 1; i < n; i++) {
+        uint64_t item = items[i], low = item < most ? item : most;
+        most = item < most ? most : item;
+        if (i > 1)
+            items[i - 2] = low < next ? low : next;
+        next = low < next ? next : low;
+    }
+    items[n - 2] = next;
+    items[n - 1] = most;
+}
+
 static bool fix_bucket_order(uint64_t *items, size_t n, size_t most) {
     size_t moves = 0;
+    if (n > 1)
+        settle(items, n);
     for (size_t i = 1; i < n && moves <= most; i++)
-        moves += vg_evaluate__insert(items, i);
+        if (items[i] < items[i - 1])
+            moves += vg_evaluate__insert(items, i);
     return moves <= most;
 }
 
@@ -153,8 +203,8 @@ static void influences(double *rows, const uint8_t *positive, size_t n, const vg
 }
 
 const vg_row_kernels vg_evaluate__rows_plain = {
-    gather_rows, prefix_sums, fix_bucket_order,  1,        find_errors, find_ties,
-    walk,        samples,     find_out_of_range, extremes, influences};
+    gather_rows, prefix_sums, fix_bucket_order,  find_errors, find_ties,
+    walk,        samples,     find_out_of_range, extremes,    influences};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

@@ -353,8 +353,8 @@ static void influences(double *rows, const uint8_t *positive, size_t n, const vg
 }
 
 const vg_row_kernels vg_evaluate__rows_avx512 = {
-    gather_rows, prefix_sums, fix_bucket_order,  0,        find_errors, find_ties,
-    walk,        samples,     find_out_of_range, extremes, influences};
+    gather_rows, prefix_sums, fix_bucket_order,  find_errors, find_ties,
+    walk,        samples,     find_out_of_range, extremes,    influences};
 VG_AVX512_END
 #else
 typedef int vg_not_x86_rows;
