@@ -170,15 +170,47 @@ static VG_NOINLINE void P(take_floors)(P(panel) * t, size_t j, size_t s, const P
         t->sets[s].floors.h[h] += mean->h[h] * floors.h[h];
 }
 
+#if !VG_PANEL_DOUBLE && !defined(VG_TIER_IS_AVX512)
+/* The sum over pairs of phi_far, VM_SIDE pairs side by side. */
+INLINE vr P(pair_sum_far)(const vr *half, size_t M) {
+    vr pairs[PANEL_PAIRS * (PANEL_PAIRS - 1) / 2], phi[VM_SIDE], sum = vr_set(0);
+    size_t count = 0, p = 0;
+    for (size_t i = 1; i < M; i++)
+        for (size_t k = 0; k < i; k++)
+            pairs[count++] = half[i] + half[k];
+    for (; p + VM_SIDE <= count; p += VM_SIDE) {
+        vm_phi32_side(phi, pairs + p, VM_SIDE);
+        UNROLL
+        for (int q = 0; q < VM_SIDE; q++)
+            sum += phi[q];
+    }
+    for (; p < count; p++) {
+        vm_phi32_side(phi, pairs + p, 1);
+        sum += phi[0];
+    }
+    return sum;
+}
+#else
+INLINE vr P(pair_sum_far)(const vr *half, size_t M) {
+    vr sum = vr_set(0);
+    for (size_t i = 1; i < M; i++)
+        for (size_t k = 0; k < i; k++)
+            sum += vr_rounded(P(phi_far)(half[i] + half[k]));
+    return sum;
+}
+#endif
+
 /* The sum over pairs of phi((r_i + r_j) / 2). Lanes in which every ratio is small take the power series of half the
  * members' ratios, whose relative error is 4e-7; the others take phi from the logarithm of half the sum of 1 + r, which
  * is accurate also where members are next to 0, and whose error is small beside the sum. Each lane decides for itself,
  * so that a sample's value does not depend on its neighbours. */
 INLINE vr P(pair_sum_of)(const vr *half, size_t M, bool near) {
     vr sum = vr_set(0);
+    if (!near)
+        return P(pair_sum_far)(half, M);
     for (size_t i = 1; i < M; i++)
         for (size_t k = 0; k < i; k++)
-            sum += vr_rounded(near ? P(phi_series)(half[i] + half[k]) : P(phi_far)(half[i] + half[k]));
+            sum += vr_rounded(P(phi_series)(half[i] + half[k]));
     return sum;
 }
 /* Half the members' ratios, (1 + r)/2, and their range. */

@@ -74,6 +74,50 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi, vf *phi) {
     *phi = vf_choose(near, r, y) * l - vf_choose(near, small, y - 1.0f);
 }
 
+/* phi of vm_bregman32 at r = y - 1 of n <= VM_SIDE values of y, to the same bits. The operations of one value wait for
+ * each other, and the processor looks ahead by some dozens only, so each step is taken for all values in turn. */
+#define VM_SIDE 4
+INLINE void vm_phi32_side(vf *phi, const vf *y, const int n) {
+    vi exponent[VM_SIDE];
+    vf f[VM_SIDE], f2[VM_SIDE], low[VM_SIDE], high[VM_SIDE], small[VM_SIDE], l[VM_SIDE];
+    UNROLL
+    for (int q = 0; q < n; q++) {
+        vi bits = (vi)y[q] - 0x3f3504f3;
+        exponent[q] = bits >> 23;
+        f[q] = (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f; /* y - 1 where the exponent is 0 */
+    }
+    UNROLL
+    for (int q = 0; q < n; q++)
+        f2[q] = f[q] * f[q];
+    UNROLL
+    for (int q = 0; q < n; q++) {
+        vf a = 3.3333331174e-1f - f[q] * 2.4999993993e-1f, b = 2.0000714765e-1f - f[q] * 1.6668057665e-1f;
+        low[q] = a + f2[q] * b;
+    }
+    UNROLL
+    for (int q = 0; q < n; q++) {
+        vf c = 1.4249322787e-1f - f[q] * 1.2420140846e-1f, d = 1.1676998740e-1f - f[q] * 1.1514610310e-1f;
+        high[q] = c + f2[q] * d;
+    }
+    UNROLL
+    for (int q = 0; q < n; q++) {
+        vf f4 = f2[q] * f2[q];
+        small[q] = low[q] + f4 * (high[q] + f4 * 7.0376836292e-2f);
+    }
+    UNROLL
+    for (int q = 0; q < n; q++)
+        small[q] = vf_rounded(f2[q] * (0.5f - f[q] * small[q]));
+    UNROLL
+    for (int q = 0; q < n; q++)
+        l[q] = __builtin_convertvector(exponent[q], vf) * (float)VG_LN2 + (f[q] - small[q]);
+    UNROLL
+    for (int q = 0; q < n; q++) {
+        vfm near = vi_zero(exponent[q]);
+        vf r = y[q] - 1.0f;
+        phi[q] = vf_rounded(vf_choose(near, r, y[q]) * l[q] - vf_choose(near, small[q], r));
+    }
+}
+
 #if defined(VG_TIER_IS_AVX512)
 /* y = 2^e m, m in 1 .. 2, f = m c - 1 with c next to 1/m from a table of 16; log y = e log 2 + level + log1p(f). The
  * first and last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other c are chosen so
