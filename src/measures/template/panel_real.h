@@ -190,3 +190,28 @@ INLINE void P(log_parts)(vr q, const P(acc) * exact, vr *e, vr *rest) {
     P(log_parts_of)(y, r, e, rest);
 #endif
 }
+
+/* The same of G numbers. */
+INLINE void P(log_parts_each)(const vr *q, const P(acc) * exact, const int G, vr *e, vr *rest) {
+#if VG_PANEL_DOUBLE
+    UNROLL
+    for (int g = 0; g < G; g++)
+        P(log_parts)(q[g], &exact[g], &e[g], &rest[g]);
+#else
+    vf y[3], r[3], most = vf_set(0.0f);
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        y[g] = vf_max(q[g], vf_set(1e-37f));
+        r[g] = y[g] - 1.0f;
+        most = vf_max(y[g], most);
+    }
+    if (vf_any_above(most, 0.7f)) {
+        UNROLL
+        for (int g = 0; g < G; g++)
+            r[g] = vf_pack(exact[g].h[0] - 1.0, exact[g].h[1] - 1.0);
+    }
+    UNROLL
+    for (int g = 0; g < G; g++)
+        P(log_parts_of)(y[g], r[g], &e[g], &rest[g]);
+#endif
+}

@@ -301,51 +301,80 @@ INLINE void P(gate_sums)(const P(panel) * t, size_t k, const size_t M, bool cros
     }
 }
 
-/* One gate of a column, from its U and T. */
-INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift, vr cross, bool logs, const size_t M,
-                          const size_t K) {
-    size_t j = at->j;
-    P(set) *set = &t->sets[1 + k];
-    vr gamma = t->gamma[j * K + k], u = P(choose)(at->empty, vr_set(0), shift * at->inverse);
+/* The mean of the current column's members at gate k, from its U. */
+INLINE P(acc) P(gated_mean)(const P(panel) * t, size_t j, size_t k, vr gamma, vr shift) {
     P(acc) mean;
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
         mean.h[h] =
             vd_max(P(half)(gamma, h) * t->inverse_zbar[k].h[h] * (t->mu[j].h[h] + P(half)(shift, h)), vd_set(0.0));
-    vr q = P(narrow)(mean), e, rest;
-    if (M > PANEL_PAIRS) /* panel_integral.h */
-        t->shift[k] = shift;
-    P(log_parts)(q, &mean, &e, &rest);
-    P(add_product)(&set->part.exponent, e, &mean);
-    set->part.rest += q * rest;
+    return mean;
+}
+
+/* Subtracts the floors of G gates from k on at a column, in sets some of whose members are below the floor. */
+INLINE void P(gate_floors)(P(panel) * t, const P(column) * at, size_t k, const int G, const vr *scale,
+                           const P(acc) * mean) {
+    const PANEL_REAL floor = (PANEL_REAL)t->job->options.floor;
+    vr low[3], least = vr_set(1);
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        low[g] = t->low[at->j] * scale[g] * t->over_low[k + (size_t)g];
+        least = vr_min(low[g], least);
+    }
+    if (!vri_any((least < floor) & ~at->empty))
+        return;
+    for (int g = 0; g < G; g++) {
+        P(acc) kept = mean[g]; /* the original stays in registers */
+        if (vri_any((low[g] < floor) & ~at->empty))
+            P(take_floors)(t, at->j, 1 + k + (size_t)g, &kept);
+    }
+}
+
+/* G gates of a column from k on. Each is a chain of dependent operations, so the gates take every step together. */
+INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, bool logs, const int G, const size_t M,
+                          const size_t K) {
+    const vg_kernel_job *job = t->job;
+    const vr *gamma = t->gamma + at->j * K + k, mu = t->mu_high[at->j];
+    P(set) *sets = &t->sets[1 + k];
+    vr shift[3], cross[3], q[3], e[3], rest[3], u[3], scale[3];
+    P(acc) mean[3];
+    P(gate_sums)(t, k, M, logs, G, shift, cross);
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        mean[g] = P(gated_mean)(t, at->j, k + (size_t)g, gamma[g], shift[g]);
+        q[g] = P(narrow)(mean[g]);
+        u[g] = P(choose)(at->empty, vr_set(0), shift[g] * at->inverse);
+        if (M > PANEL_PAIRS) /* panel_integral.h */
+            t->shift[k + (size_t)g] = shift[g];
+    }
+    P(log_parts_each)(q, mean, G, e, rest);
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        P(add_product)(&sets[g].part.exponent, e[g], &mean[g]);
+        sets[g].part.rest += q[g] * rest[g];
+    }
     if (!logs)
         return;
-    vr g = vr_rounded(gamma * t->inverse_real[k]), own = g * t->mu_high[j];
-    vr moved = vr_rounded(own * P(phi)(u));
-    set->part.eu += vr_rounded((own * at->phi - moved) + g * cross);
-    set->part.reverse += vr_rounded(q * at->psi + moved);
-    if (t->job->need_gated_reverse && t->extremes && !t->job->options.logits &&
-        vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty)) {
-        P(acc) kept = mean; /* the original stays in registers */
-        P(take_floors)(t, j, 1 + k, &kept);
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        scale[g] = vr_rounded(gamma[g] * t->inverse_real[k + (size_t)g]);
+        vr own = scale[g] * mu;
+        vr moved = vr_rounded(own * P(phi)(u[g]));
+        sets[g].part.eu += vr_rounded((own * at->phi - moved) + scale[g] * cross[g]);
+        sets[g].part.reverse += vr_rounded(q[g] * at->psi + moved);
     }
-    if (M > 2 && t->job->out.gepjs && t->each_pair)
-        P(gated_pairs)(t, at, k, u, q, M);
+    if (M > 1 && job->need_gated_reverse && !job->options.logits)
+        P(gate_floors)(t, at, k, G, scale, mean);
+    for (int g = 0; M > 2 && t->each_pair && job->out.gepjs && g < G; g++)
+        P(gated_pairs)(t, at, k + (size_t)g, u[g], q[g], M);
 }
 
 INLINE void P(column_gated)(P(panel) * t, const P(column) * at, bool logs, const size_t M, const size_t K) {
-    vr shift[4], cross[4];
     size_t k = 0;
-    for (; k + 3 <= K; k += 3) {
-        P(gate_sums)(t, k, M, logs, 3, shift, cross);
-        UNROLL
-        for (size_t g = 0; g < 3; g++)
-            P(gate_terms)(t, at, k + g, shift[g], cross[g], logs, M, K);
-    }
-    for (; k < K; k++) {
-        P(gate_sums)(t, k, M, logs, 1, shift, cross);
-        P(gate_terms)(t, at, k, shift[0], cross[0], logs, M, K);
-    }
+    for (; k + 3 <= K; k += 3)
+        P(gate_terms)(t, at, k, logs, 3, M, K);
+    for (; k < K; k++)
+        P(gate_terms)(t, at, k, logs, 1, M, K);
 }
 
 /* The terms of column j, which becomes the current one. M and K: column_gates. */
