@@ -45,7 +45,7 @@ INLINE void put(double *place, vd value, size_t first, size_t count) {
 
 /* Stores one integer for each lane at consecutive addresses. */
 INLINE void put_classes(int32_t *place, vl value, size_t first, size_t count) {
-    vj narrow = __builtin_convertvector(value, vj);
+    vj narrow = vj_from(value);
     if (place && count == VG_LANES)
         memcpy(place + first, &narrow, sizeof narrow);
     else if (place)
@@ -61,21 +61,30 @@ INLINE vd class_factors(const vg_kernel_job *job, vl class, size_t first, size_t
     return factor;
 }
 
-/* Writes three values of each lane to rows of `out`: three gates are the usual case. */
+/* Writes three values of each lane to rows of `out`: three gates are the usual case. THREES makes the rows x, y and z of
+ * the vectors a, b and d. */
 #if VG_LANES == 8
+#define THREES(VECTOR)                                                                                                 \
+    VECTOR x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10), y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);                  \
+    VECTOR z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);                                                              \
+    x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);                                                                        \
+    y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);                                                                     \
+    z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15)
+#elif VG_LANES == 4
+#define SHUFFLE4(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define THREES(VECTOR)                                                                                                 \
+    VECTOR ab = SHUFFLE4(a, b, 0, 4, 2, 6), da = SHUFFLE4(d, a, 0, 5, 2, 7), bd = SHUFFLE4(b, d, 1, 5, 3, 7);          \
+    VECTOR x = SHUFFLE4(ab, da, 0, 1, 4, 5), y = SHUFFLE4(bd, ab, 0, 1, 6, 7), z = SHUFFLE4(da, bd, 2, 3, 6, 7)
+#endif
+#if VG_LANES > 2
 #define PUT_THREES(NAME, ELEMENT, VECTOR)                                                                              \
     INLINE void NAME(ELEMENT *out, const VECTOR *from, size_t count) {                                                 \
-        VECTOR a = from[0], b = from[1], d = from[2], x, y, z;                                                         \
-        x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10);                                                                   \
-        y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);                                                                  \
-        z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);                                                                 \
-        x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);                                                                    \
-        y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);                                                                 \
-        z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15);                                                                 \
+        const VECTOR a = from[0], b = from[1], d = from[2];                                                            \
+        THREES(VECTOR);                                                                                                \
         if (count == VG_LANES) {                                                                                       \
             memcpy(out, &x, sizeof x);                                                                                 \
-            memcpy(out + 8, &y, sizeof y);                                                                             \
-            memcpy(out + 16, &z, sizeof z);                                                                            \
+            memcpy(out + VG_LANES, &y, sizeof y);                                                                      \
+            memcpy(out + 2 * VG_LANES, &z, sizeof z);                                                                  \
         } else {                                                                                                       \
             const VECTOR rows[3] = {x, y, z};                                                                          \
             memcpy(out, rows, 3 * count * sizeof *out);                                                                \
@@ -97,9 +106,14 @@ INLINE void put_thrice(double *out, vd value) {
 #if VG_LANES == 8
     vd x = SHUFFLE8(value, value, 0, 0, 0, 1, 1, 1, 2, 2), y = SHUFFLE8(value, value, 2, 3, 3, 3, 4, 4, 4, 5);
     vd z = SHUFFLE8(value, value, 5, 5, 6, 6, 6, 7, 7, 7);
+#elif VG_LANES == 4
+    vd x = SHUFFLE4(value, value, 0, 0, 0, 1), y = SHUFFLE4(value, value, 1, 1, 2, 2);
+    vd z = SHUFFLE4(value, value, 2, 3, 3, 3);
+#endif
+#if VG_LANES > 2
     memcpy(out, &x, sizeof x);
-    memcpy(out + 8, &y, sizeof y);
-    memcpy(out + 16, &z, sizeof z);
+    memcpy(out + VG_LANES, &y, sizeof y);
+    memcpy(out + 2 * VG_LANES, &z, sizeof z);
 #else
     put_threes(out, (vd[3]){value, value, value}, VG_LANES);
 #endif
@@ -109,7 +123,7 @@ PUT_THREES(put_three_classes, int32_t, vj)
 /* The class where mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, else -1. */
 INLINE vj decision_at(const margin *g, double k, vd factor1, vd factor2, const vd *sigma) {
     vdm clear = vd_above(g->mu1 - k * factor1 * sigma[0], g->mu2 + k * factor2 * sigma[1]);
-    return __builtin_convertvector(vl_pick(clear, g->first, (vl){0} - 1), vj);
+    return vj_from(vl_pick(clear, g->first, (vl){0} - 1));
 }
 
 /* The decisions at every k. */

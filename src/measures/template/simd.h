@@ -49,6 +49,15 @@ INLINE vh vh_from(vd x) { return (vh)_mm256_cvtpd_ps((__m256d)x); }
 INLINE vd vd_from(vh x) { return __builtin_convertvector(x, vd); }
 INLINE vh vh_from(vd x) { return __builtin_convertvector(x, vh); }
 #endif
+/* The low halves of 64-bit integers. */
+#if defined(VG_TIER_IS_AVX2)
+INLINE vj vj_from(vl x) {
+    __m256 all = (__m256)x;
+    return (vj)_mm_shuffle_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1), 0x88);
+}
+#else
+INLINE vj vj_from(vl x) { return __builtin_convertvector(x, vj); }
+#endif
 INLINE vd vd_abs(vd x) { return (vd)((vl)x & INT64_MAX); }
 
 #if defined(VG_TIER_IS_AVX512)
@@ -169,6 +178,10 @@ INLINE vd vd_quotient(vd x, double count, double inverse) {
     __m512d q = _mm512_mul_pd((__m512d)x, _mm512_set1_pd(inverse));
     __m512d rest = _mm512_fnmadd_pd(q, _mm512_set1_pd(count), (__m512d)x);
     return (vd)_mm512_fmadd_pd(rest, _mm512_set1_pd(inverse), q);
+#elif defined(VG_TIER_IS_AVX2)
+    __m256d q = _mm256_mul_pd((__m256d)x, _mm256_set1_pd(inverse));
+    __m256d rest = _mm256_fnmadd_pd(q, _mm256_set1_pd(count), (__m256d)x);
+    return (vd)_mm256_fmadd_pd(rest, _mm256_set1_pd(inverse), q);
 #else
     (void)inverse;
     return x / count;
