@@ -449,8 +449,9 @@ INLINE void P(prefetch_share)(const P(panel) * t, size_t j) {
         __builtin_prefetch(t->prefetch_at + j * t->prefetch_bytes + at, 0, 2);
 }
 
-/* Columns whose means are taken before their logarithms: the means of one column are a long chain of dependent
- * operations, which the processor overlaps with those of the next. They must stay in the first-level cache. */
+/* Columns that take each step together, for means, logarithms of the means and those of the members: a step is a long
+ * chain of dependent operations, which the processor overlaps with those of the next columns where they follow at once.
+ * The columns must stay in the first-level cache. */
 #define PANEL_GROUP 8
 #define PANEL_GROUP_MEMBERS 40
 
@@ -462,10 +463,13 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
     const double inverse = 1.0 / (double)M;
     P(parts) part = t->sets[0].part; /* in registers */
     P(moments) o[PANEL_GROUP];
+    P(column) at[PANEL_GROUP];
     size_t group = M * PANEL_GROUP > PANEL_GROUP_MEMBERS ? PANEL_GROUP_MEMBERS / M : PANEL_GROUP;
     group = group ? group : 1;
     for (size_t first = t->from; first < end; first = next_column) {
-        next_column = end - first < group ? end : first + group;
+        size_t stop = (first / PANEL_PART + 1) * PANEL_PART; /* where sums are folded */
+        stop = stop < end ? stop : end;
+        next_column = stop - first < group ? stop : first + group;
         if (first < t->direct && next_column > t->direct)
             next_column = t->direct;
         columns = next_column - first;
@@ -476,22 +480,20 @@ INLINE void P(block_plain)(P(panel) * t, bool spread) {
                 P(prefetch_column)(t, next + (first + i - t->from) * sizeof(vr));
             P(prefetch_share)(t, first + i);
             o[i] = P(column_mean)(own, M, inverse, false);
+            at[i] = P(column_of)(first + i, o[i].mean, o[i].rest);
             if (spread) {
                 t->of = own;
                 P(keep_column)(t, first + i, &o[i], false, M);
             }
         }
-        for (size_t i = 0; i < columns; i++, of.at += sizeof(vr)) {
-            size_t j = first + i;
-            P(column) at = P(column_of)(j, o[i].mean, o[i].rest);
-            P(add_entropy)(&part, &at, &o[i].sum);
-            if (M > 1) {
-                P(column_logs)(of, M, &at, NULL, NULL, 0, false);
-                P(add_divergence)(&part, &at);
-            }
-            if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
-                P(fold_parts)(t, &t->sets[0], &part, j, true);
+        for (size_t i = 0; i < columns; i++)
+            P(add_entropy)(&part, &at[i], &o[i].sum);
+        for (size_t i = 0; M > 1 && i < columns; i++, of.at += sizeof(vr)) {
+            P(column_logs)(of, M, &at[i], NULL, NULL, 0, false);
+            P(add_divergence)(&part, &at[i]);
         }
+        if (next_column % PANEL_PART == 0 || next_column == t->J)
+            P(fold_parts)(t, &t->sets[0], &part, next_column - 1, true);
     }
     t->sets[0].part = part;
 }
