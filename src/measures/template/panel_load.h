@@ -198,9 +198,11 @@ static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
     }
 }
 
-#if defined(VG_TIER_IS_AVX512) && !VG_PANEL_DOUBLE
-/* Up to four elements of 16 rows, from element `at` on. */
+#if !VG_PANEL_DOUBLE && (defined(VG_TIER_IS_AVX512) || defined(VG_TIER_IS_AVX2))
+#define PANEL_FOURS /* rows are transposed four elements at a time */
+/* Up to four elements of every row, from element `at` on: register i holds those of rows i, i + 4 and so on. */
 INLINE void transpose_four(vf *out, const float *const *rows, size_t at, size_t count) {
+#if defined(VG_TIER_IS_AVX512)
     const __mmask8 here = (__mmask8)((1u << count) - 1);
     __m512 r[4];
     UNROLL
@@ -214,6 +216,21 @@ INLINE void transpose_four(vf *out, const float *const *rows, size_t at, size_t 
     __m512d c = (__m512d)_mm512_unpackhi_ps(r[0], r[1]), d = (__m512d)_mm512_unpackhi_ps(r[2], r[3]);
     const __m512d columns[4] = {_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b), _mm512_unpacklo_pd(c, d),
                                 _mm512_unpackhi_pd(c, d)};
+#else
+    static const int32_t masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    const __m128i here = _mm_loadu_si128((const __m128i *)(const void *)(masks + 4 - count));
+    __m256 r[4];
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        __m128 low = count == 4 ? _mm_loadu_ps(rows[i] + at) : _mm_maskload_ps(rows[i] + at, here);
+        __m128 high = count == 4 ? _mm_loadu_ps(rows[i + 4] + at) : _mm_maskload_ps(rows[i + 4] + at, here);
+        r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+    }
+    __m256d a = (__m256d)_mm256_unpacklo_ps(r[0], r[1]), b = (__m256d)_mm256_unpacklo_ps(r[2], r[3]);
+    __m256d c = (__m256d)_mm256_unpackhi_ps(r[0], r[1]), d = (__m256d)_mm256_unpackhi_ps(r[2], r[3]);
+    const __m256d columns[4] = {_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), _mm256_unpacklo_pd(c, d),
+                                _mm256_unpackhi_pd(c, d)};
+#endif
     UNROLL
     for (size_t i = 0; i < 4; i++)
         if (i < count)
@@ -226,18 +243,16 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 #if VG_PANEL_DOUBLE
     transpose_f64(out, rows, count);
 #else
-    size_t done = 0;
-#if defined(VG_TIER_IS_AVX512)
-    /* four elements: rows i, i + 4, i + 8 and i + 12 in the quarters; the last four may overlap those before */
+#if defined(PANEL_FOURS)
+    size_t done = 0; /* the last four may overlap those before */
     for (; count >= 4 && done < count; done = done + 4 < count && count < done + 8 ? count - 4 : done + 4)
         transpose_four(out + done, rows, done, 4);
     if (count < 4)
         transpose_four(out, rows, 0, count);
-    done = count;
-#endif
+#else
     enum { PIECE = 32 };
     vh low[PIECE], high[PIECE];
-    for (size_t i = done; i < count; i += PIECE) {
+    for (size_t i = 0; i < count; i += PIECE) {
         size_t some = count - i < PIECE ? count - i : PIECE;
         const float *from[2 * VG_LANES];
         for (size_t lane = 0; lane < 2 * VG_LANES; lane++)
@@ -247,6 +262,8 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
         for (size_t e = 0; e < some; e++)
             out[i + e] = vf_join(low[e], high[e]);
     }
+#endif
+#undef PANEL_FOURS
 #endif
 }
 
