@@ -355,24 +355,66 @@ static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) * t, size_t
     return P(complete)(t, sum);
 }
 
-/* z = Z_m/Zbar - 1 of member m at gate k: omega and over; returns psi(z). */
-INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse, const size_t M) {
-    vr z = deviation * inverse, y = 1 + z, lambda, psi, phi;
-    vri low = z < (PANEL_REAL)-0.5;
-    if (vri_any(low)) {
-        P(acc) ratio = P(normaliser)(t, k, m);
-        for (int h = 0; h < PANEL_HALVES; h++)
-            ratio.h[h] *= t->inverse_zbar[k].h[h];
-        y = P(choose)(low, P(narrow)(ratio), y);
-        z = P(choose)(low, y - 1, z);
+/* Z_m/Zbar itself in lanes in which it is low, at gate k; z is 1 less. */
+static VG_NOINLINE void P(low_weight)(const P(panel) * t, size_t k, size_t m, vr *z, vr *y) {
+    vri low = *z < (PANEL_REAL)-0.5;
+    if (!vri_any(low))
+        return;
+    P(acc) ratio = P(normaliser)(t, k, m);
+    for (int h = 0; h < PANEL_HALVES; h++)
+        ratio.h[h] *= t->inverse_zbar[k].h[h];
+    *y = P(choose)(low, P(narrow)(ratio), *y);
+    *z = P(choose)(low, *y - 1, *z);
+}
+
+/* z = Z_m/Zbar - 1 of member m at G gates from k on: omega and over; adds psi(z). The gates take every step together:
+ * see gate_terms. */
+INLINE void P(member_weights)(P(panel) * t, size_t k, size_t m, P(acc) * psi, const int G, const size_t M) {
+    const size_t at = k * M + m;
+    vr z[3], y[3], lambda[3], own[3], phi;
+    vri low = {0};
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        size_t i = at + (size_t)g * M;
+        vr deviation = t->across ? vr_set((PANEL_REAL)t->ztotal[i]) : t->zsum[i];
+        z[g] = deviation * t->inverse_real[k + (size_t)g];
+        y[g] = 1 + z[g];
+        low |= z[g] < (PANEL_REAL)-0.5;
     }
-    vr over = vr_reciprocal(y);
-    t->omega[k * M + m] = -z * over;
-    t->over[k * M + m] = over;
-    t->over_low[k] = vr_min(over, t->over_low[k]);
-    P(bregman)(vr_max(y, vr_set((PANEL_REAL)1e-30)), z, &lambda, &psi, &phi);
-    t->lambda_z[k * M + m] = lambda;
-    return psi;
+    for (int g = 0; vri_any(low) && g < G; g++) {
+        vr exact_z = z[g], exact_y = y[g]; /* the originals stay in registers */
+        P(low_weight)(t, k + (size_t)g, m, &exact_z, &exact_y);
+        z[g] = exact_z, y[g] = exact_y;
+    }
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        vr over = vr_reciprocal(y[g]);
+        t->omega[at + (size_t)g * M] = -z[g] * over;
+        t->over[at + (size_t)g * M] = over;
+        t->over_low[k + (size_t)g] = vr_min(over, t->over_low[k + (size_t)g]);
+        P(bregman)(vr_max(y[g], vr_set((PANEL_REAL)1e-30)), z[g], &lambda[g], &own[g], &phi);
+    }
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        t->lambda_z[at + (size_t)g * M] = lambda[g];
+        P(add)(&psi[g], own[g]);
+    }
+}
+
+/* The members' weights at G gates from k on. */
+INLINE void P(some_weights)(P(panel) * t, size_t k, const int G, const size_t M) {
+    P(acc) psi[3];
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        psi[g] = (P(acc)){{{0}}};
+        t->over_low[k + (size_t)g] = vr_set((PANEL_REAL)1e30);
+    }
+    for (size_t m = 0; M > 1 && m < M; m++)
+        P(member_weights)(t, k, m, psi, G, M);
+    UNROLL
+    for (int g = 0; g < G; g++)
+        for (int h = 0; h < PANEL_HALVES; h++)
+            t->psi_z[k + (size_t)g].h[h] = psi[g].h[h] * (1.0 / (double)M);
 }
 
 /* Zbar and the members' weights at every gate. */
@@ -384,17 +426,11 @@ INLINE void P(gate_weights)(P(panel) * t, const size_t M, const size_t K) {
             t->inverse_zbar[k].h[h] = 1.0 / t->zbar[k].h[h]; /* entropy.h: Zbar is not 0 */
         t->inverse_real[k] = P(narrow)(t->inverse_zbar[k]);
     }
-    for (size_t k = 0; k < K; k++) {
-        P(acc) psi = {{{0}}};
-        vr inverse = t->inverse_real[k];
-        t->over_low[k] = vr_set((PANEL_REAL)1e30);
-        for (size_t m = 0; M > 1 && m < M; m++) {
-            vr sum = t->across ? vr_set((PANEL_REAL)t->ztotal[k * M + m]) : t->zsum[k * M + m];
-            P(add)(&psi, P(member_weight)(t, k, m, sum, inverse, M));
-        }
-        for (int h = 0; h < PANEL_HALVES; h++)
-            t->psi_z[k].h[h] = psi.h[h] * (1.0 / (double)M);
-    }
+    size_t k = 0;
+    for (; k + 3 <= K; k += 3)
+        P(some_weights)(t, k, 3, M);
+    for (; k < K; k++)
+        P(some_weights)(t, k, 1, M);
 }
 
 /* Between the passes. */
