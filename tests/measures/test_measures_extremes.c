@@ -1,6 +1,6 @@
 /* test_measures_extremes.c - the ends of the scale of k and of the number of members, against the reference in every
- * SIMD tier: the largest k with the largest factor of every class, at which the normalisers Z_m are smallest, and one
- * member, of which k changes nothing. */
+ * SIMD tier: the largest k with the largest factor of every class, at which the normalisers Z_m are smallest; one
+ * member, of which k changes nothing; and members that lie below the floor at some k alone. */
 #include "measures_util.h"
 
 static score_case *cases;
@@ -43,6 +43,26 @@ static void add_alone(vg_dtype dtype) {
         }
 }
 
+/* Samples in which a member lies below the floor at the larger k alone: each is scored by itself, so that no other lane
+ * of its panel has a floor at the first k. Two and three members, and five by the general loops. */
+static void add_floors_of_later_gates(void) {
+    static const double three[] = {1, 2, 3};
+    static const size_t shapes[][3] = {{1, 2, 2}, {1, 3, 2}, {1, 5, 3}};
+    for (size_t s = 0; s < 3; s++)
+        for (int step = 0; step < 12; step++) {
+            size_t m = shapes[s][1], c = shapes[s][2];
+            double *p = ref_alloc(m * c, sizeof *p);
+            vg_score_options o = VG_SCORE_OPTIONS_INIT;
+            for (size_t i = 0; i < m; i++) {
+                p[i * c] = i + 1 < m ? 0.3 : (1 + 0.3 * step) * 1e-12;
+                for (size_t j = 1; j < c; j++)
+                    p[i * c + j] = (1 - p[i * c]) / (double)(c - 1);
+            }
+            o.k = three, o.k_count = 3;
+            add("later gates", p, VG_F32, shapes[s], &o);
+        }
+}
+
 static void within_tolerances(void **state) {
     (void)state;
     cases_agree(cases, case_count);
@@ -82,12 +102,13 @@ static int suite(void) {
 }
 
 int main(void) {
-    cases = ref_alloc(64, sizeof *cases);
+    cases = ref_alloc(96, sizeof *cases);
     rng_state = 77 + seed_shift();
     for (int wide = 0; wide < 2; wide++) {
         add_widest(wide ? VG_F64 : VG_F32);
         add_alone(wide ? VG_F64 : VG_F32);
     }
+    add_floors_of_later_gates();
     int failed = run_cases(cases, case_count, suite);
     free(cases);
     return failed;

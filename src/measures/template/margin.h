@@ -61,8 +61,8 @@ INLINE vd class_factors(const vg_kernel_job *job, vl class, size_t first, size_t
     return factor;
 }
 
-/* Writes three values of each lane to rows of `out`: three gates are the usual case. THREES makes the rows x, y and z of
- * the vectors a, b and d. */
+/* Writes three values of each lane to rows of `out`: three gates are the usual case. THREES makes the rows x, y and z
+ * of the vectors a, b and d. */
 #if VG_LANES == 8
 #define THREES(VECTOR)                                                                                                 \
     VECTOR x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10), y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);                  \
