@@ -288,6 +288,101 @@ static void ambiguous_values_are_named(void **unused) {
             }
 }
 
+/* Probabilities from 0 to the bound pass the quick check in any number, wherever they lie. */
+static void valid_values_pass(void **unused) {
+    enum { MOST = 70 };
+    double values[MOST];
+    const vg_row_kernels *kernels[2] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+        for (size_t count = 8; count <= MOST; count++) {
+            for (size_t i = 0; i < count; i++)
+                values[i] = i % 5 == 0 ? 0 : i % 5 == 1 ? 1.002 : i % 5 == 2 ? 1e-310 : uniform();
+            size_t answer = kernels[k]->find_out_of_range(values, count, 1.002);
+            assert_true(answer == SIZE_MAX || answer > count - 8); /* the last values may be left to the caller */
+            assert_true(count % 8 || answer == SIZE_MAX);
+        }
+}
+
+/* The largest, the least and the sum of each row, wherever they stand in it. */
+static void extremes_of_rows(void **unused) {
+    enum { N = 5, MOST = 37 };
+    double p[N * MOST], most[N], least[N], sum[N];
+    const vg_row_kernels *kernels[2] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+        for (size_t c = 2; c <= MOST; c++)
+            for (size_t at = 0; at < c; at++) {
+                for (size_t i = 0; i < N * c; i++)
+                    p[i] = uniform();
+                for (size_t i = 0; i < N; i++) {
+                    p[i * c + at] = 2;
+                    p[i * c + (at + 1 + i) % c] = -1;
+                }
+                kernels[k]->extremes(most, least, sum, p, N, c);
+                for (size_t i = 0; i < N; i++) {
+                    double high = -INFINITY, low = INFINITY, total = 0;
+                    for (size_t j = 0; j < c; j++) {
+                        high = fmax(high, p[i * c + j]);
+                        low = fmin(low, p[i * c + j]);
+                        total += p[i * c + j];
+                    }
+                    assert_true(most[i] == high && least[i] == low && fabs(sum[i] - total) <= 1e-14 * (double)c);
+                }
+                p[at] = NAN;
+                kernels[k]->extremes(most, least, sum, p, N, c);
+                assert_true(isnan(sum[0]) && !isnan(sum[1]));
+            }
+}
+
+/* What a row adds to the area and its variance: the share of the other kind below (above) it less the area, over the
+ * rows of its own kind. */
+static void influences_of_rows(void **unused) {
+    enum { MOST = 41 };
+    double rows[MOST], before[MOST];
+    uint8_t positive[MOST];
+    const vg_area area = {0.7, 30, 50};
+    const vg_row_kernels *kernels[2] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+        for (size_t n = 1; n <= MOST; n++) {
+            for (size_t i = 0; i < n; i++) {
+                positive[i] = draw() % 2;
+                before[i] = rows[i] = floor(30 * uniform()) / 2;
+            }
+            kernels[k]->influences(rows, positive, n, &area);
+            for (size_t i = 0; i < n; i++) {
+                double expected = positive[i] ? (before[i] / 50 - 0.7) / 30 : ((30 - before[i]) / 30 - 0.7) / 50;
+                assert_true(fabs(rows[i] - expected) <= 1e-16);
+            }
+        }
+}
+
+/* Every item whose next neighbour has the same key, with the errors before it. */
+static void ties_are_listed(void **unused) {
+    enum { MOST = 300 };
+    uint64_t items[MOST];
+    vg_rank_tie ties[MOST];
+    const vg_row_kernels *kernels[2] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+        for (size_t n = 1; n <= MOST; n++) {
+            uint64_t key = 0;
+            for (size_t i = 0; i < n; i++) {
+                key += draw() % 3 ? 1 : 0;
+                items[i] = key << 1 | draw() % 2;
+            }
+            size_t count = kernels[k]->find_ties(ties, items, n), expected = 0, errors = 0;
+            for (size_t i = 0; i < n; errors += items[i++] & 1)
+                if (i + 1 < n && items[i] >> 1 == items[i + 1] >> 1) {
+                    assert_true(expected < count);
+                    assert_int_equal(ties[expected].item, i);
+                    assert_int_equal(ties[expected++].errors, errors);
+                }
+            assert_int_equal(count, expected);
+        }
+}
+
 static void memory_ahead_changes_nothing(void **unused) {
     enum { ROWS = 5000 };
     const double k[] = {1, 2};
@@ -366,6 +461,10 @@ int main(void) {
         cmocka_unit_test(bucket_order_is_fixed),
         cmocka_unit_test(same_samples),
         cmocka_unit_test(ambiguous_values_are_named),
+        cmocka_unit_test(valid_values_pass),
+        cmocka_unit_test(extremes_of_rows),
+        cmocka_unit_test(influences_of_rows),
+        cmocka_unit_test(ties_are_listed),
         cmocka_unit_test(memory_ahead_changes_nothing),
         cmocka_unit_test(same_rule),
     };
