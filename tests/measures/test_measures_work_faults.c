@@ -59,7 +59,31 @@ static void memory(void **state) {
     }
 }
 
+/* Many results of many samples pass through a buffer of each thread (result_staging.h), which is asked for once, when
+ * a block is large enough. */
+static void staging(void **state) {
+    (void)state;
+    static double values[9][MOST];
+    vg_scores out = {.tu = tu, .gtu = gtu, .au = values[0], .eu = values[1], .epce = values[2], .epkl = values[3]};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scorer *scorer;
+    out.epjs = values[4], out.gmu = values[5], out.snr = values[6], out.maxprob = values[7], out.gap = values[8];
+    for (size_t i = 0; i < MOST; i++)
+        p[i] = 0.5;
+    options.threads = 2;
+    vg_predictions few = vg_predictions_f64(p, 40000, 1, 2), many = vg_predictions_f64(p, MOST / 2, 1, 2);
+    assert_int_equal(vg_scorer_new(&scorer, 1, 2, &options), VG_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(vg_scorer_feed(scorer, &out, &few, NULL), VG_OK);
+    for (unsigned long i = 0; i < 3; i++) {
+        vg_fault_arm("none", 0, false);
+        assert_int_equal(vg_scorer_feed(scorer, &out, i == 2 ? &few : &many, NULL), VG_OK);
+        assert_int_equal(vg_fault_calls("alloc"), i == 0);
+    }
+    vg_scorer_free(scorer);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(memory), cmocka_unit_test(staging)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
