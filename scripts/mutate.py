@@ -4,17 +4,19 @@
     scripts/mutate.py --out build/mutate [--mutants 300] [--seed 27] [--jobs 2] [--seconds 0] [--cmocka FOLDER]
 
 A change (scripts/c_mutants.py) is drawn by file, in proportion to its length, then by operator, then by position.
-Changes that do not compile, or that leave the object code as it is, are replaced by others. A changed file is compiled
-alone and linked in front of a library that is built once (the libraries of third_party, no oneDNN, no CUDA); then the
-tests run, those that found changes of the same file first, until one fails or runs five times as long as it should. Of
-a header that several files include, the first one alone is tried with the quick tests before the others are compiled.
-What passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in
-each lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count.
+Files for vector units that this machine does not have are left out. Changes that do not compile, or that leave the
+object code as it is, are replaced by others. A changed file is compiled alone and linked in front of a library that is
+built once (the libraries of third_party, no oneDNN, no CUDA); then the tests run, those that found changes of the same
+file first, until one fails or runs five times as long as it should, twice, the second time alone. Of a header that
+several files include, the first one alone is tried with the quick tests before the others are compiled; of the kernels
+of the measures before that a form that compiles in half the time (BRIEF), with the tests that pass in it as it is. What
+passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in each
+lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
 or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
 OUT goes on from there. --list prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends
-the run after that time.
+the run after that time. The share that is printed last has a 95 % interval (Clopper-Pearson).
 --cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
 (90) per cent were killed."""
 
@@ -22,6 +24,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import random
@@ -45,13 +48,21 @@ WORKFLOW = ("test_workflow_decide", "test_workflow_nulls", "test_workflow_score"
             "test_workflow_sites")  # fmt: skip
 QUICK, SLOW = 10, 5  # seconds
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+BRIEF = ["-Og"]
 TIERS = ("portable", "avx2", "avx512")
+AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}  # as src/base/cpu.c wants them
+PERTURB = {"MALLOC_PERTURB_": "85"}  # memory that is not set holds no zeros: tests/CMakeLists.txt
 FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests that count allocations
 COLUMNS = ("number", "file", "line", "operator", "before", "after", "result", "by", "seconds")
 
 
 class OutOfTimeError(Exception):
     pass
+
+
+def cannot_run(name):
+    """Whether a source is for vector units that this machine does not have."""
+    return "avx512" in name and not AVX512 <= set(pathlib.Path("/proc/cpuinfo").read_text().split())
 
 
 def one_line(text):
@@ -64,7 +75,9 @@ class Plan:
     def __init__(self, seed):
         folders = [ROOT / "src" / module for module in MODULES]
         paths = sorted(p for folder in folders for p in folder.rglob("*.[ch]") if "cuda" not in p.parts)
-        self.sources = {p.relative_to(ROOT).as_posix(): p.read_text() for p in paths}
+        names = [p.relative_to(ROOT).as_posix() for p in paths]
+        self.left_out = [name for name in names if cannot_run(name)]
+        self.sources = {name: (ROOT / name).read_text() for name in names if name not in self.left_out}
         self.changes = {}
         for name, source in self.sources.items():
             by_operator = {}
@@ -117,14 +130,29 @@ class Bench:
                 self.linker = [f"-fuse-ld={name}"]
                 break
         self.objects, self.parts, self.lock = {}, {}, threading.Lock()
-        self.plain, self.ways = Way(), []
+        self.plain, self.ways, self.brief = Way(), [], Way("brief")
+        self.turn, self.running, self.alone = threading.Condition(), 0, False
         self.kills = {}  # (file, test) -> number
 
     def left(self):
         return self.end - time.monotonic() if self.end else float("inf")
 
-    def run(self, command, limit, output=subprocess.DEVNULL, memory=Way.memory, **options):
-        """The exit status; None when it ran longer than the limit. Ends the whole process group."""
+    def run(self, command, limit, output=subprocess.DEVNULL, memory=Way.memory, alone=False, **options):
+        """The exit status; None when it ran longer than the limit. Ends the whole process group. `alone`: nothing else
+        runs meanwhile."""
+        with self.turn:
+            self.turn.wait_for(lambda: not self.alone and not (alone and self.running))
+            self.running += 1
+            self.alone = alone
+        try:
+            return self.run_now(command, limit, output, memory, **options)
+        finally:
+            with self.turn:
+                self.running -= 1
+                self.alone = False
+                self.turn.notify_all()
+
+    def run_now(self, command, limit, output, memory, **options):
         limit = min(limit, self.left())
         if limit <= 0:
             raise OutOfTimeError
@@ -153,7 +181,10 @@ class Bench:
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             path = pathlib.Path(entry["file"])
             if not path.is_relative_to(self.build):  # generated
-                self.commands[path.relative_to(ROOT).as_posix()] = compile_words(entry)
+                name = path.relative_to(ROOT).as_posix()
+                if not cannot_run(name):
+                    self.commands[name] = compile_words(entry)
+        self.kernel = next(name for name in sorted(self.commands, reverse=True) if "/tier_" in name)
         self.program = sorted(str(p) for p in self.build.glob("CMakeFiles/vargate-cli.dir/cli/*.o"))
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             names = [*(p.stem for m in MODULES for p in sorted((ROOT / "tests" / m).glob("test_*.c"))), *WORKFLOW]
@@ -165,6 +196,16 @@ class Bench:
             self.ways = [*self.lower_tiers(), *self.sanitizer()]
             quick = [t for t, seconds in self.plain.tests.items() if seconds <= SLOW and not t.startswith("cli/")]
             list(pool.map(lambda each: self.time_test(*each), [(t, way) for way in self.ways for t in quick]))
+        self.prepare_brief()
+
+    def prepare_brief(self):
+        """Times the quick tests with the kernels of the measures compiled in the brief form, as they are."""
+        worker, target = Worker(self, None, "as-is"), self.out / "brief.o"
+        if not worker.compile(self.kernel, target, *BRIEF):
+            return
+        for test, seconds in self.plain.tests.items():
+            if seconds <= QUICK and concerns(test, "src/measures/"):
+                self.time_test(test, self.brief, [target])
 
     def lower_tiers(self):
         """The vector tiers below the one that this machine takes by itself."""
@@ -214,7 +255,12 @@ class Bench:
         return self.run([*words, "-lm", "-o", target], 120, memory=None) == 0
 
     def fault(self, test, changed, folder, limit, way):
-        """What is wrong with the test: "" where it passes, "failed", or "late" where it ran past the limit."""
+        """What is wrong with the test: "" where it passes, "failed", or "late" where it ran past the limit, with others
+        beside it and then alone."""
+        wrong = self.fault_once(test, changed, folder, limit, way)
+        return self.fault_once(test, changed, folder, limit, way, alone=True) if wrong == "late" else wrong
+
+    def fault_once(self, test, changed, folder, limit, way, alone=False):
         target, said = folder / f"{test.replace('/', '-')}{way.name}", folder / "output"
         try:
             if not self.link(test, changed, target, way):
@@ -224,18 +270,18 @@ class Bench:
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
             variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
             with open(said, "wb") as output:
-                variables = {**os.environ, **variables, **way.variables}
-                status = self.run(command, limit, output, way.memory, env=variables)
+                variables = {**os.environ, **PERTURB, **variables, **way.variables}
+                status = self.run(command, limit, output, way.memory, alone, env=variables)
             wrong = "late" if status is None else "failed" if status else ""
             return wrong if way.reports(said.read_bytes()) else ""
         finally:
             target.unlink(missing_ok=True)
 
-    def time_test(self, test, way):
+    def time_test(self, test, way, objects=()):
         folder = self.out / "as-is" / f"{test.replace('/', '-')}{way.name}"
         folder.mkdir(parents=True, exist_ok=True)
         begin = time.monotonic()
-        fault = self.fault(test, [], folder, 200, way)
+        fault = self.fault_once(test, objects, folder, 200, way)
         if not fault:
             way.tests[test] = time.monotonic() - begin
             return
@@ -312,9 +358,19 @@ class Worker:
         return (number, name, change.line, change.operator, before, one_line(change.text) or "(nothing)", result, by,
                 f"{time.monotonic() - begin:.1f}")  # fmt: skip
 
+    def brief_killer(self, name):
+        """The quick test that notices the change in the brief form of the kernels, or None."""
+        target = self.folder / "brief.o"
+        if not self.compile(self.bench.kernel, target, *BRIEF):
+            return None
+        return self.killer(name, [target], self.bench.brief)
+
     def outcome(self, name):
         """What becomes of the change that was just made, and which test noticed it."""
         users, changed = self.bench.users(name), {}
+        by = self.brief_killer(name) if self.bench.kernel in users else None
+        if by:
+            return "killed", by
         for source in users:
             target = self.object_of(source)
             if target is None:
@@ -334,6 +390,8 @@ class Worker:
         """The same in the lower tiers and with the sanitizers, for which the sources are compiled again."""
         for way in self.bench.ways:
             objects = list(changed.values())
+            if name.startswith("src/evaluate/") and way.name in TIERS and cannot_run("avx512"):
+                continue  # the same code: in this module only the AVX-512 tier differs
             if way.linked:
                 objects = [f"{target}.{way.name}.o" for target in objects]
                 for source, target in zip(changed, objects, strict=True):
@@ -358,11 +416,10 @@ class Worker:
 
 def concerns(test, name):
     """Whether a change of the file can show in the test: measures do not use evaluate, few tests of evaluate look at
-    measures, and the kernels for a device, which one test runs without a device, have only a plan in common with the
-    rest."""
+    measures, and the kernels for a device, which are tested without one, have only a plan in common with the rest."""
     if name.startswith("src/evaluate/"):
         return not test.startswith(("test_measures", "test_device"))
-    if test == "test_device_phases":
+    if test.startswith("test_device"):
         return name == "src/measures/device_plan.c"
     return not test.startswith("test_evaluate") or test in (
         "test_evaluate_columns", "test_evaluate_faults", "test_evaluate_pinned", "test_evaluate_rows")  # fmt: skip
@@ -389,6 +446,22 @@ def compile_words(entry):
         elif word != entry["file"] and word != "-MD" and "include-order" not in word:
             kept.append(word.replace(str(ROOT / "third_party"), "@COPY@/third_party"))
     return [*kept, "-I@COPY@/include", "-I@COPY@/src"]
+
+
+def interval(part, whole):
+    """The 95 % interval of a share, after Clopper and Pearson, by bisection on the binomial distribution."""
+
+    def at_least(count, p):
+        return sum(math.comb(whole, k) * p**k * (1 - p) ** (whole - k) for k in range(count, whole + 1))
+
+    def solve(count, wanted):
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if at_least(count, middle) < wanted else (low, middle)
+        return low
+
+    return solve(part, 0.025) if part else 0.0, solve(part + 1, 0.975) if part < whole else 1.0
 
 
 class Table:
@@ -471,6 +544,8 @@ def parsed():
 def main():
     options = parsed()
     plan = Plan(options.seed)
+    if plan.left_out:
+        print(f"mutate: left out, because this machine cannot run them: {', '.join(plan.left_out)}", flush=True)
     if options.list:
         for number in options.only or range(options.mutants):
             name, change = plan.draw(number)
@@ -493,7 +568,10 @@ def main():
         if row[6] == "survived":
             print(f"survived: {row[0]} {row[1]}:{row[2]} {row[3]}: {row[4]} -> {row[5]}")
     share = 100 * killed / max(1, len(rows))
-    print(f"mutate: {killed} of {len(rows)} mutants killed ({share:.1f} %)")
+    late = sum("(late)" in row[7] for row in rows)
+    low, high = (100 * end for end in interval(killed, max(1, len(rows))))
+    print(f"mutate: {killed} of {len(rows)} mutants killed ({share:.1f} %, 95 % interval {low:.1f} to {high:.1f} %)")
+    print(f"mutate: {late} of them by tests that ran too long, alone, too")
     return 0 if rows and share >= options.least else 1
 
 
