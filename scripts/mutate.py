@@ -51,7 +51,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 BRIEF = ["-Og"]
 TIERS = ("portable", "avx2", "avx512")
 AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}  # as src/base/cpu.c wants them
-PERTURB = {"MALLOC_PERTURB_": "85"}  # memory that is not set holds no zeros: tests/CMakeLists.txt
+PERTURB = {"MALLOC_PERTURB_": "85"}  # of tests of evaluate, as in tests/CMakeLists.txt
 FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests that count allocations
 COLUMNS = ("number", "file", "line", "operator", "before", "after", "result", "by", "seconds")
 
@@ -203,9 +203,9 @@ class Bench:
         worker, target = Worker(self, None, "as-is"), self.out / "brief.o"
         if not worker.compile(self.kernel, target, *BRIEF):
             return
-        for test, seconds in self.plain.tests.items():
-            if seconds <= QUICK and concerns(test, "src/measures/"):
-                self.time_test(test, self.brief, [target])
+        quick = [t for t, s in self.plain.tests.items() if s <= QUICK and concerns(t, "src/measures/")]
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            list(pool.map(lambda t: self.time_test(t, self.brief, [target]), quick))
 
     def lower_tiers(self):
         """The vector tiers below the one that this machine takes by itself."""
@@ -248,6 +248,7 @@ class Bench:
         own = self.program if test.startswith("cli/") else [self.objects[test]]
         if test.endswith(("_faults", "_pinned")):
             own = [*own, *(part for part in self.parts.values() if part), *wrapped_calls(), "-ldl"]
+        own = [*own, *wrapped_by(test)]
         words = ["cc", *self.linker, *way.linked, *own, *changed, self.build / "libvargate.a", "-fopenmp", "-lpthread"]
         if not test.startswith("cli/"):
             folder = str(self.cmocka) if self.cmocka else None
@@ -270,7 +271,8 @@ class Bench:
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
             variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
             with open(said, "wb") as output:
-                variables = {**os.environ, **PERTURB, **variables, **way.variables}
+                variables |= PERTURB if test.startswith("test_evaluate") else {}
+                variables = {**os.environ, **variables, **way.variables}
                 status = self.run(command, limit, output, way.memory, alone, env=variables)
             wrong = "late" if status is None else "failed" if status else ""
             return wrong if way.reports(said.read_bytes()) else ""
@@ -429,6 +431,13 @@ def wrapped_calls():
     """The linker's options for tests whose calls fail, as tests/CMakeLists.txt has them."""
     words = re.search(r"set[(]wrapped ([^)]*)[)]", (ROOT / "tests" / "CMakeLists.txt").read_text())
     return [f"-Wl,--wrap={word}" for word in words.group(1).split()]
+
+
+def wrapped_by(test):
+    """The same for a test that counts calls of a function of ours."""
+    build = (ROOT / "tests" / "CMakeLists.txt").read_text()
+    words = re.search(rf'STREQUAL "{test}"[)]\s*target_link_options[(][^)]*', build)
+    return [f"-Wl,--wrap={word}" for word in re.findall(r"--wrap=(\w+)", words.group())] if words else []
 
 
 def limit_memory(most):
