@@ -105,8 +105,7 @@ static void buckets_are_even(void **state) {
                               (double)work.cells / (double)n);
             assert_int_equal(work.gathered, n);
             assert_int_equal(work.given_up, 0);
-            size_t finer = vg_evaluate__rows()->finer;
-            assert_true(work.cells <= n << (1 + finer) && 5 * work.cells >= 3 * n << finer);
+            assert_true(work.cells <= 2 * n && 5 * work.cells >= 3 * n);
             if (n == 2000)
                 continue;
             assert_true(s.runs >= 50 && s.runs <= 1000);
