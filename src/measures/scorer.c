@@ -269,7 +269,7 @@ static vg_status score_units(const vg_scorer *s, const vg_kernel_job *job, void 
 }
 
 /* The same through the worker's staging buffer, some units at a time (result_staging.h). Multiclass, and no planes. */
-static vg_status result_stagingd(const vg_scorer *s, const vg_kernel_job *job, unsigned worker, size_t u, size_t stop) {
+static vg_status score_staged(const vg_scorer *s, const vg_kernel_job *job, unsigned worker, size_t u, size_t stop) {
     vg_kernel_job own = *job;
     vg_staging staging;
     vg_scores to = places_from(&job->out, u, s, false);
@@ -307,7 +307,7 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     if (u >= stop)
         return VG_OK;
     if (w->staged)
-        VG_TRY(result_stagingd(w->scorer, w->job, worker, u, stop));
+        VG_TRY(score_staged(w->scorer, w->job, worker, u, stop));
     else
         VG_TRY(score_units(w->scorer, w->job, workspace, u, stop - u));
     if (w->job->figures)

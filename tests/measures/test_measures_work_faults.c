@@ -1,6 +1,8 @@
 /* test_measures_work_faults.c - what a call costs besides its results: the threads that it starts and the blocks of
  * memory that it asks for. No fault is made: faults/fault_preload.c, which the build links into this program by its
  * name, counts. */
+#include <math.h>
+
 #include "fault_loop.h"
 #include "vargate/measures.h"
 
@@ -83,7 +85,39 @@ static void staging(void **state) {
     vg_scorer_free(scorer);
 }
 
+/* The summary of a block that is staged is that of the same samples in blocks that are not, to the bit. */
+static void summary_of_staged(void **state) {
+    (void)state;
+    enum { N = MOST / 2, PIECE = 1000 };
+    static double values[9][MOST];
+    vg_scores out = {.tu = tu, .gtu = gtu, .au = values[0], .eu = values[1], .epce = values[2], .epkl = values[3]};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_score_summary whole, pieces;
+    vg_scorer *scorer;
+    out.epjs = values[4], out.gmu = values[5], out.snr = values[6], out.maxprob = values[7], out.gap = values[8];
+    for (size_t i = 0; i < N; i++) {
+        p[2 * i] = .5 + .4999 * sin((double)(i * i));
+        p[2 * i + 1] = 1 - p[2 * i];
+    }
+    options.threads = 2;
+    vg_predictions all = vg_predictions_f64(p, N, 1, 2);
+    assert_int_equal(vg_scorer_new(&scorer, 1, 2, &options), VG_OK);
+    assert_int_equal(vg_scorer_feed(scorer, &out, &all, NULL), VG_OK);
+    assert_int_equal(vg_scorer_summary(scorer, &whole), VG_OK);
+    vg_scorer_free(scorer);
+    assert_int_equal(vg_scorer_new(&scorer, 1, 2, &options), VG_OK);
+    for (size_t i = 0; i < N; i += PIECE) {
+        vg_predictions some = vg_predictions_f64(p + 2 * i, PIECE, 1, 2);
+        assert_int_equal(vg_scorer_feed(scorer, &out, &some, NULL), VG_OK);
+    }
+    assert_int_equal(vg_scorer_summary(scorer, &pieces), VG_OK);
+    vg_scorer_free(scorer);
+    assert_true(whole.samples == N && whole.total_variance > 0 && whole.mean_tu > 0);
+    assert_memory_equal(&whole, &pieces, sizeof whole);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(memory), cmocka_unit_test(staging)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(memory), cmocka_unit_test(staging),
+                                       cmocka_unit_test(summary_of_staged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
