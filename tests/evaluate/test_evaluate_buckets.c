@@ -113,7 +113,30 @@ static void buckets_are_even(void **state) {
         }
 }
 
+/* Rows of at most 32 values are counted value by value and put into no buckets; of one value more they are. */
+static void few_values_are_counted(void **state) {
+    enum { ROWS = 50000 };
+    static double values[ROWS];
+    static const uint8_t errors[ROWS];
+    (void)state;
+    for (size_t distinct = 1; distinct <= 33; distinct += 16) {
+        vg_row_kernels kernels = *vg_evaluate__rows();
+        vg_rank_room room;
+        vg_rank_groups groups;
+        for (size_t i = 0; i < ROWS; i++)
+            values[i] = (double)(i % distinct);
+        kernels.gather_rows = gather_rows;
+        memset(&work, 0, sizeof work);
+        assert_int_equal(vg_evaluate__rank_room(&room, ROWS, NULL, 0), VG_OK);
+        room.kernels = &kernels;
+        vg_rank_column column = {.measure = {"u", values, 1, 0}};
+        assert_int_equal(vg_evaluate__rank_groups(&groups, &room, &column, errors, 1, ROWS), VG_OK);
+        assert_int_equal(work.gathered, distinct > 32 ? ROWS : 0);
+        vg_evaluate__rank_room_free(&room);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(buckets_are_even)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(buckets_are_even), cmocka_unit_test(few_values_are_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

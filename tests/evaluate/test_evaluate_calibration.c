@@ -255,6 +255,28 @@ static void test_many_bins(void **state) {
     assert_true(low > SETS * .04 && low < SETS * .17);
 }
 
+/* One row in each of many bins, of confidence close to 1/2: what is expected of a gap is 2 p (1 - p), and its variance
+ * p (1 - p) less the square of that. */
+static void test_a_row_in_each_bin(void **state) {
+    (void)state;
+    enum { N = 300, BINS = 10000 };
+    static double p[N];
+    static uint8_t right[N];
+    double expected = 0, variance = 0, sum = 0;
+    for (size_t i = 0; i < N; i++) {
+        p[i] = 0.5 + ((double)i + 0.5) / BINS;
+        right[i] = i % 7 < 3;
+        double mean = 2 * p[i] * (1 - p[i]);
+        expected += mean;
+        variance += p[i] * (1 - p[i]) - mean * mean;
+        sum += fabs(p[i] - right[i]);
+    }
+    assert_true(variance > 0 && variance < 1);
+    vg_evaluation *e = of_rows(p, right, N, BINS, 0);
+    assert_true(fabs(e->calibration.p_value - 0.5 * erfc((sum - expected) / sqrt(2 * variance))) < 1e-6);
+    vg_evaluation_free(e);
+}
+
 /* 60 samples of 3 labels, each present with probability .8: all three in `hits` samples, none in the others. */
 static vg_evaluation *of_triples(size_t hits, size_t bins) {
     static double mean[180];
@@ -399,7 +421,7 @@ int main(void) {
         cmocka_unit_test(test_redrawn),  cmocka_unit_test(test_level),           cmocka_unit_test(test_debiased),
         cmocka_unit_test(test_samples),  cmocka_unit_test(test_by_hand),         cmocka_unit_test(test_bins),
         cmocka_unit_test(test_two_bins), cmocka_unit_test(test_samples_by_hand), cmocka_unit_test(test_many_bins),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_notes),    cmocka_unit_test(test_a_row_in_each_bin),
     };
     return cmocka_run_group_tests_name("evaluate: calibration", tests, NULL, NULL);
 }

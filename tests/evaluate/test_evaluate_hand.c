@@ -353,6 +353,14 @@ static void test_columns(void **state) {
     assert_int_equal(vg_columns__find(columns, "gtu@2", &found), VG_ERR_ARGUMENT);
     assert_non_null(strstr(vg_error_message(), "gtu@0.25"));
     vg_columns__free(columns);
+    static const char *const usual[] = {"gtu@1", "gtu@2", "gtu@3"};
+    for (int given = 0; given < 2; given++) { /* no k: 1, 2 and 3 */
+        assert_int_equal(vg_columns__new(&columns, 10, given ? k : NULL, 0, VG_COLUMN_GTU), VG_OK);
+        assert_int_equal(vg_columns__measures(columns, list, 16), 3);
+        for (size_t j = 0; j < 3; j++)
+            assert_string_equal(list[j].name, usual[j]);
+        vg_columns__free(columns);
+    }
     assert_int_equal(vg_columns__new(&columns, SIZE_MAX / 2, k, 2, VG_COLUMNS_ALL), VG_ERR_MEMORY);
     assert_int_equal(vg_columns__new(&columns, 1, k, 2, 1u << 27), VG_ERR_ARGUMENT);
 }

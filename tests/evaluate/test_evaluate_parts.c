@@ -1,5 +1,6 @@
 /* test_evaluate_parts.c - rankings and the adaptive ECE from parts of the rows, against the whole: vg_rank and
  * vg_evaluate. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -141,7 +144,17 @@ static void finishes_an_evaluation_of_parts(void **state) {
     near(classes[0].recall.low, e->class_figures[0].recall.low);
     near(classes[1].precision.high, e->class_figures[1].precision.high);
     assert_int_equal(merged.lead.leader, 0);
-    assert_int_equal(merged.lead.rival, 1); /* none */
+    assert_int_equal(merged.lead.rival, 1); /* none, so that nothing is compared: */
+    assert_true(isnan(merged.lead.difference.value) && isnan(merged.lead.difference.low));
+    assert_true(isnan(merged.lead.difference.high) && isnan(merged.lead.p_value) && isnan(merged.lead.corrected));
+    /* nor is anything read behind the resamples */
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = RESAMPLES * (FIGURES - 6) * sizeof *resampled;
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
+    merged.rule_count = 0;
+    memcpy(memory + page - bytes, resampled, bytes);
+    assert_int_equal(vg_evaluation_finish(&merged, (const double *)(const void *)(memory + page - bytes)), VG_OK);
+    munmap(memory, 2 * page);
     vg_evaluation_free(e);
 }
 
