@@ -11,13 +11,14 @@ file first, until one fails or runs five times as long as it should, twice, the 
 several files include, the first one alone is tried with the quick tests before the others are compiled; of the kernels
 of the measures before that a form that compiles in half the time (BRIEF), with the tests that pass in it as it is. What
 passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in each
-lower vector tier, and, but for changes of the kernels, with AddressSanitizer and UBSan in the changed files, where only
-their reports count.
+lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count; not so the
+kernels of the measures, which take minutes to compile with these.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
 or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
-OUT goes on from there. --list prints the changes that would be tried; --only NUMBERS tries those alone. --seconds ends
-the run after that time. The share that is printed last has a 95 % interval (Clopper-Pearson).
+OUT goes on from there, with the times of the tests where no source is newer. --list prints the changes that would be
+tried; --only NUMBERS tries those alone. --seconds ends the run after that time. The share printed last has a 95 %
+interval (Clopper-Pearson).
 --cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
 (90) per cent were killed."""
 
@@ -282,7 +283,7 @@ class Bench:
 
     def time_test(self, test, way, objects=()):
         known = self.out / "as-is" / f"{test.replace('/', '-')}{way.name}.seconds"
-        if known.exists() and not objects:  # a run that goes on
+        if known.exists() and known.stat().st_mtime > newest_source() and not objects:  # a run that goes on
             way.tests[test] = float(known.read_text())
             return
         folder = known.with_suffix("")
@@ -446,6 +447,11 @@ def wrapped_by(test):
     build = (ROOT / "tests" / "CMakeLists.txt").read_text()
     words = re.search(rf'STREQUAL "{test}"[)]\s*target_link_options[(][^)]*', build)
     return [f"-Wl,--wrap={word}" for word in re.findall(r"--wrap=(\w+)", words.group())] if words else []
+
+
+def newest_source():
+    """When a source or a test was changed last."""
+    return max(p.stat().st_mtime for name in ("src", "include", "tests") for p in (ROOT / name).rglob("*"))
 
 
 def limit_memory(most):
