@@ -16,9 +16,8 @@ kernels of the measures, which take minutes to compile with these.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
 or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
-OUT goes on from there, with the times of the tests where no source is newer. --list prints the changes that would be
-tried; --only NUMBERS tries those alone. --seconds ends the run after that time. The share printed last has a 95 %
-interval (Clopper-Pearson).
+OUT goes on from there, with the times of the tests where no source is newer. --list prints the changes to be tried;
+--only NUMBERS tries those alone. --seconds ends the run after that time. The share has a Clopper-Pearson interval.
 --cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
 (90) per cent were killed."""
 
@@ -450,7 +449,6 @@ def wrapped_by(test):
 
 
 def newest_source():
-    """When a source or a test was changed last."""
     return max(p.stat().st_mtime for name in ("src", "include", "tests") for p in (ROOT / name).rglob("*"))
 
 

@@ -521,43 +521,6 @@ static void sites_of_every_type(void **state) {
     }
 }
 
-/* Results of a large block pass through a buffer, those of small ones do not (result_staging.h): both give the same
- * results and the same figures over all samples, to the bit. */
-static void staged_blocks(void **state) {
-    (void)state;
-    enum { N = 90000, ARRAYS = 12, FEW = 5000 };
-    static double p[N * 2 * 3], values[2][ARRAYS][N];
-    vg_random random = vg_random__start(8, 0);
-    vg_score_options o = VG_SCORE_OPTIONS_INIT;
-    vg_score_summary summary[2];
-    const double k = 1;
-    o.threads = 1, o.k = &k, o.k_count = 1;
-    for (size_t i = 0; i < N * 2; i++) {
-        double a = vg_random__unit(&random), b = vg_random__unit(&random);
-        p[3 * i] = a * b, p[3 * i + 1] = a * (1 - b), p[3 * i + 2] = 1 - a;
-    }
-    for (int few = 0; few < 2; few++) {
-        vg_scorer *s;
-        assert_int_equal(vg_scorer_new(&s, 2, 3, &o), VG_OK);
-        for (size_t first = 0; first < N; first += few ? FEW : N) {
-            double(*at)[N] = values[few];
-            vg_predictions block = vg_predictions_f64(p + first * 6, few ? FEW : N, 2, 3);
-            vg_scores out = {.tu = at[0] + first, .au = at[1] + first, .eu = at[2] + first, .epce = at[3] + first};
-            out.epkl = at[4] + first, out.epjs = at[5] + first, out.gmu = at[6] + first, out.snr = at[7] + first;
-            out.gtu = at[8] + first, out.gau = at[9] + first, out.geu = at[10] + first, out.gepkl = at[11] + first;
-            assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_OK);
-        }
-        assert_int_equal(vg_scorer_summary(s, &summary[few]), VG_OK);
-        vg_scorer_free(s);
-    }
-    assert_memory_equal(values[0], values[1], sizeof values[0]);
-    assert_true(summary[0].total_variance == summary[1].total_variance);
-    assert_true(summary[0].member_variance == summary[1].member_variance);
-    assert_true(summary[0].abstained == summary[1].abstained && summary[0].abstained > 0);
-    assert_true(summary[0].mean_tu == summary[1].mean_tu && summary[0].mean_gtu == summary[1].mean_gtu);
-    assert_true(summary[0].diversity == summary[1].diversity && summary[0].disagreement == summary[1].disagreement);
-}
-
 static void blocks_refused(void **state) {
     (void)state;
     const double p[] = {.5, .5, .25, .75};
@@ -588,7 +551,6 @@ static void blocks_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sites_of_every_type),
-        cmocka_unit_test(staged_blocks),
         cmocka_unit_test(blocks_refused),
         cmocka_unit_test(halves),
         cmocka_unit_test(elements),

@@ -1,8 +1,7 @@
 /* test_measures_work_faults.c - what a call costs besides its results: the threads that it starts and the blocks of
  * memory that it asks for. No fault is made: faults/fault_preload.c, which the build links into this program by its
- * name, counts. */
-#include <math.h>
-
+ * name, counts. Also that results which pass through a buffer are the same. */
+#include "base/random.h"
 #include "fault_loop.h"
 #include "vargate/measures.h"
 
@@ -85,39 +84,45 @@ static void staging(void **state) {
     vg_scorer_free(scorer);
 }
 
-/* The summary of a block that is staged is that of the same samples in blocks that are not, to the bit. */
-static void summary_of_staged(void **state) {
+/* Results of a large block pass through a buffer, those of small ones do not (result_staging.h): both give the same
+ * results and the same figures over all samples, to the bit. */
+static void staged_blocks(void **state) {
     (void)state;
-    enum { N = MOST / 2, PIECE = 1000 };
-    static double values[9][MOST];
-    vg_scores out = {.tu = tu, .gtu = gtu, .au = values[0], .eu = values[1], .epce = values[2], .epkl = values[3]};
-    vg_score_options options = VG_SCORE_OPTIONS_INIT;
-    vg_score_summary whole, pieces;
-    vg_scorer *scorer;
-    out.epjs = values[4], out.gmu = values[5], out.snr = values[6], out.maxprob = values[7], out.gap = values[8];
-    for (size_t i = 0; i < N; i++) {
-        p[2 * i] = .5 + .4999 * sin((double)(i * i));
-        p[2 * i + 1] = 1 - p[2 * i];
+    enum { N = 90000, ARRAYS = 12, FEW = 5000 };
+    static double p[N * 2 * 3], values[2][ARRAYS][N];
+    vg_random random = vg_random__start(8, 0);
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    vg_score_summary summary[2];
+    const double k = 1;
+    o.threads = 1, o.k = &k, o.k_count = 1;
+    for (size_t i = 0; i < N * 2; i++) {
+        double a = vg_random__unit(&random), b = vg_random__unit(&random);
+        p[3 * i] = a * b, p[3 * i + 1] = a * (1 - b), p[3 * i + 2] = 1 - a;
     }
-    options.threads = 2;
-    vg_predictions all = vg_predictions_f64(p, N, 1, 2);
-    assert_int_equal(vg_scorer_new(&scorer, 1, 2, &options), VG_OK);
-    assert_int_equal(vg_scorer_feed(scorer, &out, &all, NULL), VG_OK);
-    assert_int_equal(vg_scorer_summary(scorer, &whole), VG_OK);
-    vg_scorer_free(scorer);
-    assert_int_equal(vg_scorer_new(&scorer, 1, 2, &options), VG_OK);
-    for (size_t i = 0; i < N; i += PIECE) {
-        vg_predictions some = vg_predictions_f64(p + 2 * i, PIECE, 1, 2);
-        assert_int_equal(vg_scorer_feed(scorer, &out, &some, NULL), VG_OK);
+    for (int few = 0; few < 2; few++) {
+        vg_scorer *s;
+        assert_int_equal(vg_scorer_new(&s, 2, 3, &o), VG_OK);
+        for (size_t first = 0; first < N; first += few ? FEW : N) {
+            double(*at)[N] = values[few];
+            vg_predictions block = vg_predictions_f64(p + first * 6, few ? FEW : N, 2, 3);
+            vg_scores out = {.tu = at[0] + first, .au = at[1] + first, .eu = at[2] + first, .epce = at[3] + first};
+            out.epkl = at[4] + first, out.epjs = at[5] + first, out.gmu = at[6] + first, out.snr = at[7] + first;
+            out.gtu = at[8] + first, out.gau = at[9] + first, out.geu = at[10] + first, out.gepkl = at[11] + first;
+            assert_int_equal(vg_scorer_feed(s, &out, &block, NULL), VG_OK);
+        }
+        assert_int_equal(vg_scorer_summary(s, &summary[few]), VG_OK);
+        vg_scorer_free(s);
     }
-    assert_int_equal(vg_scorer_summary(scorer, &pieces), VG_OK);
-    vg_scorer_free(scorer);
-    assert_true(whole.samples == N && whole.total_variance > 0 && whole.mean_tu > 0);
-    assert_memory_equal(&whole, &pieces, sizeof whole);
+    assert_memory_equal(values[0], values[1], sizeof values[0]);
+    assert_true(summary[0].total_variance == summary[1].total_variance);
+    assert_true(summary[0].member_variance == summary[1].member_variance);
+    assert_true(summary[0].abstained == summary[1].abstained && summary[0].abstained > 0);
+    assert_true(summary[0].mean_tu == summary[1].mean_tu && summary[0].mean_gtu == summary[1].mean_gtu);
+    assert_true(summary[0].diversity == summary[1].diversity && summary[0].disagreement == summary[1].disagreement);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(memory), cmocka_unit_test(staging),
-                                       cmocka_unit_test(summary_of_staged)};
+                                       cmocka_unit_test(staged_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
