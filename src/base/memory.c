@@ -1,8 +1,24 @@
 /* memory.c - allocations whose sizes are checked and whose failure is an error message. */
+#define _GNU_SOURCE /* madvise */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/base.h"
+
+enum { HUGE_PAGE = 2 << 20, MANY_PAGES = 2 * HUGE_PAGE };
+
+/* Asks for huge pages within a large allocation: one page fault in place of 512, and fewer misses of the TLB. A hint:
+ * systems without them, or set to never use them, go on with small pages. */
+static void advise_huge_pages(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    size_t skipped = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
+    if (bytes >= MANY_PAGES)
+        (void)madvise((char *)memory + skipped, (bytes - skipped) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
 
 vg_status vg_base__alloc(void *out, size_t count, size_t size, const char *what) {
     size_t bytes, rounded;
@@ -16,6 +32,7 @@ vg_status vg_base__alloc(void *out, size_t count, size_t size, const char *what)
     memory = aligned_alloc(64, rounded);
     if (!memory)
         return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory (%zu bytes)", what, bytes);
+    advise_huge_pages(memory, rounded);
     memcpy(out, &memory, sizeof memory);
     return VG_OK;
 }
