@@ -1,9 +1,15 @@
 """Small changes of C sources, for mutation testing (scripts/mutate.py).
 
 The source is read as a stream of tokens; comments, strings and preprocessor lines are left alone, and so are tables of
-numbers. A change replaces one range of characters and keeps the number of lines. Nothing is changed in a statement that
-names a prefetch (or vg_base__populate(), which asks for pages ahead), in the condition or loop whose body it is, nor in
-a function that is named so: no result depends on them. Operators:
+numbers. A change replaces one range of characters and keeps the number of lines. What no result can depend on, whatever
+the program does, is not changed:
+
+- a statement that names a prefetch (or vg_base__populate(), which asks for pages ahead), the condition or loop whose
+  body it is, a function that is named so, and the declaration of a variable that nothing else uses;
+- the number of elements of a local array is not made larger, where no sizeof and no macro is given the array: a correct
+  program uses no element that its array did not have.
+
+Identical object code is found later, by mutate.py. Operators:
 
     arithmetic  + with -, * with /, % with *, shifts, & with |, and the same of the assignments; ++ with --
     comparison  < with <= or >=, == with !=, and so on
@@ -37,6 +43,9 @@ KEYWORDS = {
     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
     "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
 }  # fmt: skip
+
+
+TYPES = {"char", "const", "double", "float", "int", "long", "short", "signed", "unsigned"}
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,25 @@ def in_function(stream):
     return inside
 
 
+def function_lines(source):
+    """The first and last line of every function."""
+    stream = tokens(source)
+    found, i = [], 0
+    while i < len(stream):
+        if stream[i].text == "{" and i > 0:
+            end = closing(stream, i)
+            if end is None:
+                break
+            if stream[i - 1].text == ")":
+                start = i
+                while start > 0 and stream[start - 1].text not in (";", "}"):
+                    start -= 1
+                found.append(tuple(source.count("\n", 0, stream[j].start) + 1 for j in (start, end)))
+            i = end
+        i += 1
+    return found
+
+
 def fetches_ahead(token):
     return token.kind == "word" and any(name in token.text for name in ("prefetch", "PREFETCH", "__populate"))
 
@@ -112,10 +140,90 @@ def without_fetches(stream, inside):
     return inside
 
 
+def without_places(stream, bodies, inside):
+    """The same without the declaration of a variable that nothing uses but statements that fetch data ahead."""
+    for i in range(1, len(stream) - 1):
+        names = stream[i].kind == "word" and stream[i - 1].kind == "word" and stream[i + 1].text == "="
+        if not names or not inside[i] or stream[i - 1].text in KEYWORDS - TYPES:
+            continue
+        first, last, end = i, i, i
+        while bodies[first - 1]:
+            first -= 1
+        while bodies[last]:
+            last += 1
+        while stream[end].text not in (";", "{"):
+            end += 1
+        others = [j for j in range(first, last) if stream[j].text == stream[i].text and j != i]
+        if stream[end].text == ";" and others and not any(inside[j] for j in others):
+            if not any(t.text in (",", "++", "--") or (t.text.endswith("=") and t.text not in COMPARISON)
+                       for t in stream[i + 2 : end]):  # fmt: skip
+                for j in range(i, end):
+                    inside[j] = False
+    return inside
+
+
 def in_table(stream, i):
     """Whether the number is one of a list of numbers, as in a table of coefficients."""
     near = [t for t in stream[max(0, i - 6) : i + 7] if t.text not in (",", "-", "{", "}")]
     return sum(t.kind == "number" for t in near) >= max(4, len(near) - 1)
+
+
+def declared_array(stream, i):
+    """The index of the name of the array in whose declaration the token at `i` is the number of elements, or part of a
+    sum or product that is; else None."""
+    start = i
+    while start > 0 and stream[start].text != "[":
+        if stream[start].kind not in ("number", "word") and stream[start].text not in ("+", "*", "(", ")"):
+            return None
+        start -= 1
+    name = at = start - 1
+    if name < 1 or stream[name].kind != "word" or stream[name].text in KEYWORDS:
+        return None
+    at -= 1
+    while stream[at].text == "*":
+        at -= 1
+    depth = 0
+    if stream[at].text == ",":  # one of several that are declared: back to the first
+        while at > 0 and (depth or stream[at].text not in (";", "{", "}")):
+            depth += {")": 1, "]": 1, "}": 1, "(": -1, "[": -1, "{": -1}.get(stream[at].text, 0)
+            if depth < 0:
+                return None
+            at -= 1
+        first = at + 1
+        declares = stream[first].kind == "word" and stream[first + 1].kind == "word"
+    else:
+        first = at
+        while stream[first].kind == "word":
+            first -= 1
+        declares = stream[first].text in (";", "{", "}") and first < at
+        first += 1
+    words = {token.text for token in stream[first:name]}
+    declares = declares and not words & {"return", "else", "case", "goto", "extern", "typedef"}
+    return name if declares and not in_record(stream, first) else None
+
+
+def in_record(stream, at):
+    """Whether the innermost braces around `at` are those of a struct or union."""
+    depth = 0
+    while at > 0 and depth >= 0:
+        at -= 1
+        depth += {"}": 1, "{": -1}.get(stream[at].text, 0)
+    return bool({"struct", "union"} & {token.text for token in stream[max(0, at - 2) : at]})
+
+
+def measured(stream, name, first, last):
+    """Whether a sizeof, or a macro, is given this name in these tokens."""
+    for i in range(first, last):
+        if stream[i].text == "sizeof" or (stream[i].text.isupper() and stream[i + 1].text == "("):
+            end = i + 1
+            if stream[end].text == "(":
+                end = closing(stream, end) or last
+            else:
+                while stream[end].kind == "word" or stream[end].text in ("*", ".", "->"):
+                    end += 1
+            if any(token.text == name for token in stream[i : end + 1]):
+                return True
+    return False
 
 
 class Finder:
@@ -124,7 +232,8 @@ class Finder:
     def __init__(self, source):
         self.source = source
         self.stream = tokens(source)
-        self.inside = without_fetches(self.stream, in_function(self.stream))
+        self.bodies = in_function(self.stream)
+        self.inside = without_places(self.stream, self.bodies, without_fetches(self.stream, list(self.bodies)))
         self.changes = []
 
     def add(self, operator, start, end, text):
@@ -137,7 +246,7 @@ class Finder:
                 if token.kind == "operator":
                     self.operator(i, token)
                 elif token.kind == "number" and not in_table(self.stream, i):
-                    self.constant(token)
+                    self.constant(i, token)
                 elif token.kind == "word":
                     self.word(i, token)
                 self.statement(i)
@@ -170,11 +279,24 @@ class Finder:
                 return j + 1
         return None
 
-    def constant(self, token):
-        if token.text in ("0", "1"):
+    def is_room(self, i):
+        """Whether a larger number is room for elements that a local array does not have."""
+        name = declared_array(self.stream, i)
+        if name is None:
+            return False
+        first = last = i
+        while first > 0 and self.bodies[first - 1]:
+            first -= 1
+        while last < len(self.stream) - 1 and self.bodies[last]:
+            last += 1
+        return not measured(self.stream, self.stream[name].text, first, last)
+
+    def constant(self, i, token):
+        if token.text == "1" or (token.text == "0" and not self.is_room(i)):
             self.add("constant", token.start, token.end, "1" if token.text == "0" else "0")
         else:
-            self.add("constant", token.start, token.end, f"({token.text} + 1)")
+            if not self.is_room(i):
+                self.add("constant", token.start, token.end, f"({token.text} + 1)")
             self.add("constant", token.start, token.end, f"({token.text} - 1)")
 
     def word(self, i, token):

@@ -6,40 +6,42 @@
 A change (scripts/c_mutants.py) is drawn by file, in proportion to its length, then by operator, then by position.
 Files for vector units that this machine does not have are left out. Changes that do not compile, or that leave the
 object code as it is, are replaced by others. A changed file is compiled alone and linked in front of a library that is
-built once (the libraries of third_party, no oneDNN, no CUDA); then the tests run, those that found changes of the same
-file first, until one fails or runs five times as long as it should, twice, the second time alone. Of a header that
+built once (the libraries of third_party, no oneDNN, no CUDA); then the tests run that can run the changed function
+(mutate_runs.py), those that found changes of the same file first, until one fails, uses five times the processor time
+that it should and LATE seconds more, or is stuck; the last two only where it does so again, alone. Of a header that
 several files include, the first one alone is tried with the quick tests before the others are compiled; of the kernels
 of the measures before that a form that compiles in half the time (BRIEF), with the tests that pass in it as it is. What
 passes all tests goes through the other runs of check-all.sh, with the C tests that take at most SLOW seconds: in each
-lower vector tier, and with AddressSanitizer and UBSan in the changed files, where only their reports count; not so the
-kernels of the measures, which take minutes to compile with these.
+lower vector tier, and with AddressSanitizer and UBSan in the files of the modules, where only their reports count; of
+the kernels of the measures only those of the best tier are compiled with these.
 
 OUT/mutants.tsv has one line per mutant, written when it is decided: number, file, line, operator, before, after, killed
-or survived, by which test ("late": it ran too long; else the tier, or "sanitizer"), seconds. A second run with the same
-OUT goes on from there, with the times of the tests where no source is newer. --list prints the changes to be tried;
---only NUMBERS tries those alone. --seconds ends the run after that time. The share has a Clopper-Pearson interval.
+or survived, by which test ("late": too much time; else the tier, or "sanitizer"), seconds. A second run with the
+same OUT goes on from there, with the times of the tests where no source is newer: seconds of processor time. --list
+prints the changes to be tried; --only NUMBERS tries those alone. --seconds ends the run after that time. The share has
+a Clopper-Pearson interval.
 --cmocka names a folder with cmocka.h and libcmocka.so where it is not installed. Exit status 1 when fewer than --least
 (90) per cent were killed."""
 
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import json
-import math
 import os
 import pathlib
 import random
 import re
-import resource
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 import time
 
 from c_mutants import applied, changes_of
+from mutate_runs import OutOfTimeError, Reach, Runner, function_at
+from mutate_table import Table, interval
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODULES = ("measures", "evaluate")
@@ -47,18 +49,14 @@ CLI = ("20-score.sh", "22-columns.sh", "23-kinds.sh", "28-axes.sh", "28-class-k.
        "60-decide.sh", "65-sets.sh")  # fmt: skip
 WORKFLOW = ("test_workflow_decide", "test_workflow_nulls", "test_workflow_score", "test_workflow_search",
             "test_workflow_sites")  # fmt: skip
-QUICK, SLOW = 10, 5  # seconds
+QUICK, SLOW, LATE, COUNTED = 1, 5, 5, 10  # seconds
+MEMORY = 16 << 30
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 BRIEF = ["-Og"]
 TIERS = ("portable", "avx2", "avx512")
 AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}  # as src/base/cpu.c wants them
 PERTURB = {"MALLOC_PERTURB_": "85"}  # of tests of evaluate, as in tests/CMakeLists.txt
 FAULT_PARTS = ("fault_preload", "api_arrays")  # linked into the tests that count allocations
-COLUMNS = ("number", "file", "line", "operator", "before", "after", "result", "by", "seconds")
-
-
-class OutOfTimeError(Exception):
-    pass
 
 
 def cannot_run(name):
@@ -111,7 +109,8 @@ class Way:
     variables: dict = dataclasses.field(default_factory=dict)
     linked: tuple = ()  # options of the linker
     tests: dict = dataclasses.field(default_factory=dict)  # name -> seconds on the sources as they are
-    memory: int = 16 << 30
+    memory: int | None = MEMORY
+    objects: dict = dataclasses.field(default_factory=dict)  # source -> its object, where all are compiled another way
 
     def reports(self, output):
         """Whether what a failed test wrote is what this way looks for."""
@@ -123,7 +122,6 @@ class Bench:
 
     def __init__(self, options):
         self.out, self.jobs = options.out, options.jobs
-        self.end = time.monotonic() + options.seconds if options.seconds else None
         self.build, self.cmocka = self.out / "build", options.cmocka
         self.linker = []
         for name in ("lld", "gold"):
@@ -132,43 +130,13 @@ class Bench:
                 break
         self.objects, self.parts, self.lock = {}, {}, threading.Lock()
         self.plain, self.ways, self.brief = Way(), [], Way("brief")
-        self.turn, self.running, self.alone = threading.Condition(), 0, False
+        self.runner = Runner(ROOT, options.seconds)
+        self.reach = Reach(options.out / "reach")
         self.kills = {}  # (file, test) -> number
 
-    def left(self):
-        return self.end - time.monotonic() if self.end else float("inf")
-
-    def run(self, command, limit, output=subprocess.DEVNULL, memory=Way.memory, alone=False, **options):
-        """The exit status; None when it ran longer than the limit. Ends the whole process group. `alone`: nothing else
-        runs meanwhile."""
-        with self.turn:
-            self.turn.wait_for(lambda: not self.alone and not (alone and self.running))
-            self.running += 1
-            self.alone = alone
-        try:
-            return self.run_now(command, limit, output, memory, **options)
-        finally:
-            with self.turn:
-                self.running -= 1
-                self.alone = False
-                self.turn.notify_all()
-
-    def run_now(self, command, limit, output, memory, **options):
-        limit = min(limit, self.left())
-        if limit <= 0:
-            raise OutOfTimeError
-        with subprocess.Popen(
-            command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=lambda: limit_memory(memory), cwd=ROOT, **options,
-        ) as process:  # fmt: skip
-            try:
-                return process.wait(limit)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                if self.left() <= 0:
-                    raise OutOfTimeError from None
-                return None
+    def run(self, command, limit, memory=MEMORY, **options):
+        """The exit status; None when it used more processor time than the limit, or was stuck."""
+        return self.runner.run(command, limit, memory=memory, **options).status
 
     def prepare(self):
         flags = ["-DCMAKE_BUILD_TYPE=Release", "-DVG_TESTS=OFF", "-DVG_SHARED=OFF", "-DVG_VENDORED=ON",
@@ -196,8 +164,55 @@ class Bench:
                 raise SystemExit("mutate: no test passes on the sources as they are")
             self.ways = [*self.lower_tiers(), *self.sanitizer()]
             quick = [t for t, seconds in self.plain.tests.items() if seconds <= SLOW and not t.startswith("cli/")]
-            list(pool.map(lambda each: self.time_test(*each), [(t, way) for way in self.ways for t in quick]))
+            self.prepare_sanitizer(pool)
+            each = [(t, way, way.objects.values()) for way in self.ways for t in quick]
+            list(pool.map(lambda one: self.time_test(*one), each))
+            self.prepare_reach(pool)
         self.prepare_brief()
+
+    def sources(self):
+        return [name for name in self.commands if name.startswith(tuple(f"src/{module}/" for module in MODULES))]
+
+    def prepare_sanitizer(self, pool):
+        """Compiles the modules with sanitizers, as they are; of the kernels of the measures the best tier."""
+        worker = Worker(self, None, "sanitizer")
+        (self.out / "sanitizer").mkdir(exist_ok=True)
+        for way in [way for way in self.ways if way.linked]:
+            names = [name for name in self.sources() if "/tier_" not in name or name == self.kernel]
+            objects = {name: str(self.out / "sanitizer" / f"{name.replace('/', '-')}.o") for name in names}
+            if all(pool.map(lambda n: worker.compiled(n, objects[n], *way.linked, "-O1"), names)):  # noqa: B023
+                way.objects = objects
+
+    def prepare_reach(self, pool):
+        """Runs the tests with counters in the sources of the modules. Those that wrap the functions which write the
+        counters, and long ones, are left out."""
+        if not shutil.which("gcov"):
+            return
+        worker = Worker(self, None, "reach")
+        names = self.sources()
+        objects = [self.reach.folder / f"{name.replace('/', '-')}.o" for name in names]
+        flush = self.reach.folder / "flush.o"
+        done = list(pool.map(lambda pair: worker.compiled(*pair, *Reach.OPTIONS), zip(names, objects, strict=True)))
+        if not all(done) or self.run(["cc", "-c", self.reach.flush, "-o", flush], 60) != 0:
+            print("mutate: the sources do not compile with counters: every change is tried with all tests")
+            return
+        ways = [self.plain, *(way for way in self.ways if not way.linked)]
+        wrapping = ("_faults", "_pinned")
+        some = [(t, w) for w in ways for t, s in w.tests.items() if s <= COUNTED and not t.endswith(wrapping)]
+        list(pool.map(lambda each: self.measure_reach(*each, [*objects, flush]), some))
+
+    def measure_reach(self, test, way, objects):
+        folder = self.reach.counters(test, way.name)
+        known = folder / "lines.json"
+        if not is_fresh(known, test):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            counted = Way(way.name, {**way.variables, "GCOV_PREFIX": str(folder), "GCOV_PREFIX_STRIP": "99"},
+                          ("--coverage", "-Wl,--wrap=_exit"), memory=None)  # fmt: skip
+            if self.fault_once(test, objects, folder, 1000, counted)[0]:
+                return  # not known, so it is always run
+            known.write_text(json.dumps(self.reach.read(folder)))
+        self.reach.add(test, way.name, json.loads(known.read_text()))
 
     def prepare_brief(self):
         """Times the quick tests with the kernels of the measures compiled in the brief form, as they are."""
@@ -218,9 +233,9 @@ class Bench:
         """AddressSanitizer, with its search for leaks where this machine lets a process be traced; [] without it."""
         source, program = self.out / "probe.c", self.out / "probe"
         source.write_text("int main(void) { return 0; }\n")
-        if self.run(["cc", *SANITIZE, source, "-o", program], 60, memory=None) != 0:
+        if self.run(["cc", *SANITIZE, source, "-o", program], 60, None) != 0:
             return []
-        leaks = self.run([program], 60, memory=None, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}) == 0
+        leaks = self.run([program], 60, None, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}) == 0
         options = f"allocator_may_return_null=1:detect_leaks={int(leaks)}"
         return [Way("sanitizer", {"ASAN_OPTIONS": options}, tuple(SANITIZE), memory=None)]
 
@@ -254,59 +269,62 @@ class Bench:
         if not test.startswith("cli/"):
             folder = str(self.cmocka) if self.cmocka else None
             words += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lcmocka"] if folder else ["-lcmocka"]
-        return self.run([*words, "-lm", "-o", target], 120, memory=None) == 0
+        return self.run([*words, "-lm", "-o", target], 120, None) == 0
 
     def fault(self, test, changed, folder, limit, way):
-        """What is wrong with the test: "" where it passes, "failed", or "late" where it ran past the limit, with others
-        beside it and then alone."""
-        wrong = self.fault_once(test, changed, folder, limit, way)
-        return self.fault_once(test, changed, folder, limit, way, alone=True) if wrong == "late" else wrong
+        """What is wrong with the test: "" where it passes, "failed", or "late" where it used more time than it may,
+        with others beside it and then alone."""
+        wrong, _ = self.fault_once(test, changed, folder, limit, way)
+        return self.fault_once(test, changed, folder, limit, way, alone=True)[0] if wrong == "late" else wrong
 
     def fault_once(self, test, changed, folder, limit, way, alone=False):
+        """What is wrong with the test, and the processor time that it used."""
         target, said = folder / f"{test.replace('/', '-')}{way.name}", folder / "output"
         try:
             if not self.link(test, changed, target, way):
-                return "failed"
+                return "failed", 0.0
             command = [target]
             if test.startswith("cli/"):
                 command = ["sh", "tests/cli/test_cli.sh", target, test[4:]]
-            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder)}
+            variables = {"VARGATE": str(target), "VARGATE_BUILD": str(self.build), "TMPDIR": str(folder),
+                         "OMP_WAIT_POLICY": "passive"}  # fmt: skip
             with open(said, "wb") as output:
                 variables |= PERTURB if test.startswith("test_evaluate") else {}
                 variables = {**os.environ, **variables, **way.variables}
-                status = self.run(command, limit, output, way.memory, alone, env=variables)
-            wrong = "late" if status is None else "failed" if status else ""
-            return wrong if way.reports(said.read_bytes()) else ""
+                ended = self.runner.run(command, limit, output, way.memory, alone, env=variables)
+            wrong = "late" if ended.status is None else "failed" if ended.status else ""
+            return wrong if way.reports(said.read_bytes()) else "", ended.cpu
         finally:
             target.unlink(missing_ok=True)
 
     def time_test(self, test, way, objects=()):
         known = self.out / "as-is" / f"{test.replace('/', '-')}{way.name}.seconds"
-        if known.exists() and known.stat().st_mtime > newest_source() and not objects:  # a run that goes on
+        if is_fresh(known, test):  # a run that goes on
             way.tests[test] = float(known.read_text())
             return
         folder = known.with_suffix("")
         folder.mkdir(parents=True, exist_ok=True)
-        begin = time.monotonic()
-        fault = self.fault_once(test, objects, folder, 200, way)
+        fault, cpu = self.fault_once(test, objects, folder, 200, way)
         if not fault:
-            way.tests[test] = time.monotonic() - begin
+            way.tests[test] = cpu
             known.write_text(f"{way.tests[test]:.3f}")
             return
         said = (folder / "output").read_text(errors="replace").splitlines() if (folder / "output").exists() else []
         print(f"mutate: {test} {way.name} {fault} on the sources as they are and is left out:")
         print("\n".join(line for line in said if "OK ]" not in line and "RUN  " not in line)[-2000:], flush=True)
 
-    def order(self, name, way):
-        """The tests, those first that found changes of this file, then those of its module, quick ones before slow; the
-        pinned ones last, whose checksums say less about what is wrong."""
+    def order(self, name, function, way):
+        """The tests that can run the function, those first that found changes of this file, then those of its module,
+        quick ones before slow; the pinned ones last, whose checksums say less about what is wrong."""
         module, usual = name.split("/")[1], way.tests
+        tier = way.name if way.name in TIERS else ""
 
         def place(test):
             found = self.kills.get((name, test), 0) / (1 + usual[test])
             return (test.endswith("_pinned"), -found, module not in test, usual[test])
 
-        return sorted((t for t in usual if concerns(t, name)), key=place)
+        able = (t for t in usual if concerns(t, name) and self.reach.may(t, tier, name, function))
+        return sorted(able, key=place)
 
     def users(self, name):
         """The sources that a change of this file concerns."""
@@ -324,7 +342,7 @@ class Worker:
     """A copy of the sources in which one change at a time is made."""
 
     def __init__(self, bench, plan, index):
-        self.bench, self.plan = bench, plan
+        self.bench, self.plan, self.function = bench, plan, None
         self.folder = bench.out / f"worker-{index}"
         shutil.rmtree(self.folder, ignore_errors=True)
         for name in ("src", "include", "third_party"):
@@ -333,6 +351,11 @@ class Worker:
     def compile(self, source, target, *options):
         words = [w.replace("@COPY@", str(self.folder)) for w in self.bench.commands[source]]
         return self.bench.run([*words, *options, "-c", self.folder / source, "-o", target], 300) == 0
+
+    def compiled(self, source, target, *options):
+        """The same of sources as they are, where it was not done before."""
+        target = pathlib.Path(target)
+        return is_fresh(target) or self.compile(source, target, *options)
 
     def as_it_was(self, source):
         """The object code of a source without a change, compiled once."""
@@ -358,6 +381,7 @@ class Worker:
         for user in self.bench.users(name):
             self.as_it_was(user)
         path.write_text(applied(source, change))
+        self.function = function_at(source, change.line)
         try:
             result, by = self.outcome(name)
         finally:
@@ -398,15 +422,16 @@ class Worker:
         """The same in the lower tiers and with the sanitizers, for which the sources are compiled again."""
         for way in self.bench.ways:
             objects = list(changed.values())
-            if way.linked and self.bench.kernel in changed:
-                continue  # the kernels take minutes to compile with sanitizers
-            if name.startswith("src/evaluate/") and way.name in TIERS and cannot_run("avx512"):
+            if name.startswith("src/evaluate/") and way.name in (TIERS if cannot_run("avx512") else TIERS[1:]):
                 continue  # the same code: in this module only the AVX-512 tier differs
             if way.linked:
-                objects = [f"{target}.{way.name}.o" for target in objects]
-                for source, target in zip(changed, objects, strict=True):
-                    if not self.compile(source, target, *way.linked, "-O1"):
+                objects = []
+                for source, target in changed.items():
+                    slow = "/tier_" in source and source != self.bench.kernel
+                    objects.append(target if slow else f"{target}.{way.name}.o")
+                    if not slow and not self.compile(source, objects[-1], *way.linked, "-O1"):
                         return None
+                objects += [target for source, target in way.objects.items() if source not in changed]
             by = self.killer(name, objects, way)
             if by:
                 return f"{by} ({way.name})"
@@ -414,9 +439,9 @@ class Worker:
 
     def killer(self, name, changed, way, longest=float("inf")):
         """The first test that fails, of those that take no longer than `longest`; None when all pass."""
-        for test in self.bench.order(name, way):
+        for test in self.bench.order(name, self.function, way):
             usual = way.tests[test]
-            fault = self.bench.fault(test, changed, self.folder, 5 * usual + 5, way) if usual <= longest else ""
+            fault = self.bench.fault(test, changed, self.folder, 5 * usual + LATE, way) if usual <= longest else ""
             if fault:
                 with self.bench.lock:
                     self.bench.kills[name, test] = self.bench.kills.get((name, test), 0) + 1
@@ -448,14 +473,16 @@ def wrapped_by(test):
     return [f"-Wl,--wrap={word}" for word in re.findall(r"--wrap=(\w+)", words.group())] if words else []
 
 
-def newest_source():
-    return max(p.stat().st_mtime for name in ("src", "include", "tests") for p in (ROOT / name).rglob("*"))
+def is_fresh(path, test=""):
+    """Whether a file is newer than the sources, and than those of the test."""
+    return path.exists() and path.stat().st_mtime > newest_source(test)
 
 
-def limit_memory(most):
-    if most:
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+@functools.cache
+def newest_source(test):
+    own = [p for p in (ROOT / "tests").rglob("*") if p.suffix == ".h" or p.stem == test or p.parent.name == "faults"
+           or test.startswith(p.parent.name + "/")]  # fmt: skip
+    return max(p.stat().st_mtime for p in [*(ROOT / "src").rglob("*"), *(ROOT / "include").rglob("*"), *own])
 
 
 def compile_words(entry):
@@ -467,47 +494,6 @@ def compile_words(entry):
         elif word != entry["file"] and word != "-MD" and "include-order" not in word:
             kept.append(word.replace(str(ROOT / "third_party"), "@COPY@/third_party"))
     return [*kept, "-I@COPY@/include", "-I@COPY@/src"]
-
-
-def interval(part, whole):
-    """The 95 % interval of a share, after Clopper and Pearson, by bisection on the binomial distribution."""
-
-    def at_least(count, p):
-        return sum(math.comb(whole, k) * p**k * (1 - p) ** (whole - k) for k in range(count, whole + 1))
-
-    def solve(count, wanted):
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at_least(count, middle) < wanted else (low, middle)
-        return low
-
-    return solve(part, 0.025) if part else 0.0, solve(part + 1, 0.975) if part < whole else 1.0
-
-
-class Table:
-    """mutants.tsv and, with what was replaced, tried.tsv."""
-
-    def __init__(self, out):
-        self.rows, self.path, self.all = {}, out / "mutants.tsv", out / "tried.tsv"
-        if self.all.exists():
-            for line in self.all.read_text().splitlines()[1:]:
-                row = line.split("\t")
-                self.rows[int(row[0])] = row
-        else:
-            for path in (self.path, self.all):
-                path.write_text("\t".join(COLUMNS) + "\n")
-
-    def add(self, row):
-        self.rows[row[0]] = [str(value) for value in row]
-        for path in (self.all, self.path) if row[6] in ("killed", "survived") else (self.all,):
-            with open(path, "a") as file:
-                file.write("\t".join(self.rows[row[0]]) + "\n")
-
-    def counted(self, wanted):
-        """The first `wanted` mutants by number, as far as they are decided."""
-        rows = [self.rows[number] for number in sorted(self.rows)]
-        return [row for row in rows if row[6] in ("killed", "survived")][:wanted]
 
 
 def next_numbers(table, options):
@@ -532,7 +518,7 @@ def search(bench, plan, table, options):
             while True:
                 with lock:
                     number = next(numbers, None)
-                    if number is None or bench.left() < 5:
+                    if number is None or bench.runner.left() < 5:
                         return
                     plan.draw(number)
                 row = worker.judge(number)
