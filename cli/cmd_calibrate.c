@@ -39,7 +39,7 @@ static const option_entry own_entries[] = {
     {"t-max", 0, OPTION_REAL, PLACE(fit.t_max), "T", "10", "upper end; an end that is reached is warned of", 1e-12,
      1e12},
     {"folds", 0, OPTION_UNSIGNED, PLACE(fit.folds), "F", "2",
-     "held-out figures: each fold at temperatures fitted to the others; 0: none", 0, 100},
+     "held-out figures: each fold at temperatures fitted to the others, images kept whole; 0: none", 0, 100},
     {"bins", 0, OPTION_UNSIGNED, PLACE(fit.bins), "B", "15", "bins of the calibration error", 1, 1000},
 };
 

@@ -17,7 +17,7 @@ static const option_entry own_entries[] = {
     {"k-min", 0, OPTION_REAL, PLACE(fit.k_min), "K", "0.001", "lower bound of every k", 1e-3, 1e6},
     {"k-max", 0, OPTION_REAL, PLACE(fit.k_max), "K", "1000", "upper bound of every k", 1e-3, 1e6},
     {"folds", 0, OPTION_UNSIGNED, PLACE(fit.folds), "F", "5",
-     "held-out figures: each fold at ks fitted to the others; 0: none", 0, 100},
+     "held-out figures: each fold at ks fitted to the others, images kept whole; 0: none", 0, 100},
     {"bins", 0, OPTION_UNSIGNED, PLACE(fit.bins), "B", "15", "bins of the calibration error", 1, 1000},
     OPTION_FORCE_SWITCH(PLACE(file.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},

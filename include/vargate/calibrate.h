@@ -70,7 +70,7 @@ typedef struct vg_calibrate_options {
     unsigned initial;
     uint64_t seed; /* bayes: its random draws; member m uses stream m */
     unsigned bins; /* equal-width bins of the calibration error, 1 .. 1000 */
-    /* held-out figures: temperatures fitted without samples n % folds == f measure those; 0: none */
+    /* held-out figures: temperatures fitted without samples n % folds == f measure those; 0: none. See image_ends */
     unsigned folds;
     unsigned threads;        /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress; /* done: sweeps over the data so far; total: the most there can be */
@@ -87,12 +87,17 @@ typedef struct vg_calibrate_options {
      * diagonal + intercept / C sum of the squares of b; >= 0 */
     double off_diagonal, intercept;
     int compare; /* 1: other methods are fitted too, and vg_calibration.advice says which the data support */
+    /* Samples that are sites of images, image after image: image i ends before sample image_ends[i], the last one with
+     * the last sample; an image may have no samples. Folds then have whole images, at most as many folds as images, and
+     * errors and intervals count images. Of one image nothing is held out. NULL: samples are independent. */
+    const size_t *image_ends;
+    size_t image_count;
 } vg_calibrate_options;
 
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
     {                                                                                                                  \
         sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL,      \
-            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3, 0                                                       \
+            VG_CALIBRATE_TEMPERATURE, 0, 0, 15, 0, 1e-3, 1e-3, 0, NULL, 0                                              \
     }
 
 /* Bits of vg_temperature_fit.flags. */
@@ -169,9 +174,11 @@ typedef struct vg_calibration {
     double t_min, t_max;                  /* the range */
     size_t at_min, at_max, flat;          /* temperatures with these flags */
     /* Every sample at temperatures that were fitted without it (newton, on the other folds): the figures to expect
-     * on new data, to be compared with `before`. NaN with folds 0, or fewer than 10 samples in a fold. */
+     * on new data, to be compared with `before`. NaN with folds 0, of one image, or with fewer than 10 samples in a
+     * fold. */
     vg_calibration_metrics held_out;
-    double held_out_nll_error; /* standard error of held_out.nll - before.nll, from the samples' own differences */
+    /* standard error of held_out.nll - before.nll, from the differences of samples, or of images */
+    double held_out_nll_error;
     unsigned folds;
     /* one line on ends that were reached and on figures that became worse; "": none */
     char warning[VG_CALIBRATION_WARNING];
@@ -179,7 +186,7 @@ typedef struct vg_calibration {
     int mean, probabilities; /* as the options say */
     vg_calibration_map *map; /* NULL where `temperatures` are the answer; they are NULL where this is not */
     vg_map_fit *map_fits;    /* count; NULL without a map */
-    double nll_change[2];    /* 95 % interval of held_out.nll - before.nll, from the samples' own differences */
+    double nll_change[2];    /* 95 % interval of held_out.nll - before.nll, from the same differences */
     double ece_change[2];    /* the same of the ECE, for which the sign of each bin's gap is taken as known */
     char *text;              /* a summary of a few lines for a reader, each with its newline */
     double *sample_nll[2];   /* samples: each one's NLL before, and held out; NULL without held-out figures */
@@ -189,6 +196,7 @@ typedef struct vg_calibration {
     vg_calibration_candidate candidates[VG_CALIBRATION_CANDIDATES];
     char supported[16];
     char advice[VG_CALIBRATION_ADVICE];
+    size_t images; /* whose sites the samples are, those with samples; 0: samples are independent */
 } vg_calibration;
 
 /* Fits temperatures, or the maps of options->method, to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options
@@ -226,9 +234,12 @@ typedef struct vg_fit_k_options {
     unsigned bins;           /* equal-width bins of the calibration error, 1 .. 1000 */
     unsigned folds;          /* held-out figures: sample n is measured at ks fitted without n % folds; 0: none */
     unsigned threads;        /* 0: one per core. Results do not depend on it */
+    /* as in vg_calibrate_options: samples are sites of images, and folds have whole images */
+    const size_t *image_ends;
+    size_t image_count;
 } vg_fit_k_options;
 #define VG_FIT_K_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_fit_k_options), 0, NULL, 0, 1e-3, 1e3, 1e-9, 200, 15, 5, 0 }
+    { sizeof(vg_fit_k_options), 0, NULL, 0, 1e-3, 1e3, 1e-9, 200, 15, 5, 0, NULL, 0 }
 
 /* Of the mean distribution over members. */
 typedef struct vg_k_figures {
@@ -239,7 +250,7 @@ typedef struct vg_k_figures {
 typedef struct vg_k_solution {
     vg_k_figures after;    /* on the samples it was fitted to */
     vg_k_figures held_out; /* every sample at ks that were fitted without it; NaN with folds 0 */
-    /* held_out.nll - before.nll and its 95 % interval, from the samples' own differences */
+    /* held_out.nll - before.nll and its 95 % interval, from the differences of samples, or of images */
     double nll_change, nll_low, nll_high;
     double gradient; /* largest |derivative| at the answer */
     unsigned iterations;
@@ -263,6 +274,7 @@ typedef struct vg_k_fit {
     const char *supported;
     char text[VG_K_FIT_TEXT];
     char warning[VG_K_FIT_TEXT]; /* a fit that did not converge, or is worse on held-out samples; "": none */
+    size_t images;               /* as in vg_calibration */
 } vg_k_fit;
 
 /* Fits k to predictions (N, M, C) and N labels in 0 .. C-1. M >= 2 members that differ are needed for k to matter. The

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -263,8 +265,55 @@ def test_scorer_and_calibrate(p: np.ndarray[Any, Any]) -> None:
     labels = np.random.default_rng(1).integers(0, C, (N, H, W))
     z = np.log(p)
     flat = np.ascontiguousarray(z.transpose(0, 3, 4, 1, 2)).reshape(-1, M, C)
-    fit = vargate.calibrate(z, labels, axes="NMCHW")
-    assert fit.to_dict() == vargate.calibrate(flat, labels.reshape(-1)).to_dict()
+    fit = vargate.calibrate(z, labels, axes="NMCHW", folds=0).to_dict()
+    assert fit.pop("images") == N
+    assert fit == vargate.calibrate(flat, labels.reshape(-1), folds=0).to_dict()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_images_are_held_out(program: str, tmp_path: Path) -> None:
+    """Copies of a sample as the sites of an image are in one fold: figures are those of the samples."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, C, 120)
+    z = 2 * np.eye(C)[y][:, None] + 2 * rng.normal(size=(120, M, C))
+    images, labels = np.tile(z[..., None, None], (1, 1, 1, 2, 3)), np.tile(y[:, None, None], (1, 2, 3))
+    how: dict[str, Any] = {"method": "vector", "shared": True, "compare": True}
+    samples, found = vargate.calibrate(z, y, **how), vargate.calibrate(images, labels, axes="NMCHW", **how)
+    assert found.held_out is not None
+    assert samples.held_out is not None
+    assert (samples.images, found.images, found.samples) == (None, 120, 720)
+    for key in ("nll", "nll_change_error", "ece", "accuracy", "member_nll"):
+        assert found.held_out[key] == pytest.approx(samples.held_out[key], abs=1e-7)
+    assert found.comparison is not None
+    assert samples.comparison is not None
+    assert found.comparison["supported"] == samples.comparison["supported"]
+    one, other = vargate.fit_k(z, y, logits=True), vargate.fit_k(images, labels, axes="NMCHW", logits=True)
+    for name in ("one", "by_class"):
+        nll = one.figures[name]["held_out"]["nll"]
+        assert other.figures[name]["held_out"]["nll"] == pytest.approx(nll, abs=1e-6)
+    # Sites and an image that are left out: the command's figures.
+    labels[:40, 0, 0] = 255
+    labels[-1] = 255
+    np.savez(tmp_path / "z.npz", logits=images, labels=labels)
+    for command, fit in (
+        ("calibrate", vargate.calibrate(images, labels, axes="NMCHW", ignore=255)),
+        ("fit-k", vargate.fit_k(images, labels, axes="NMCHW", ignore=255, logits=True)),
+    ):
+        args = [program, command, str(tmp_path / "z.npz"), "--axes", "NMCHW", "--ignore", "255", "-q", "--json"]
+        printed = json.loads(subprocess.run(args, check=True, capture_output=True).stdout)
+        assert {**printed, **fit.to_dict()} == printed
+        assert printed["images"] == 119
+
+
+def test_one_image_is_not_held_out(p: np.ndarray[Any, Any]) -> None:
+    labels = np.random.default_rng(1).integers(0, C, (1, H, W))
+    says = "no held-out figures: the sites of one image are not independent"
+    with pytest.warns(UserWarning, match=says):
+        fit = vargate.calibrate(np.log(p[:1]), labels, axes="NMCHW")
+    assert (fit.images, fit.held_out) == (1, None)
+    with pytest.warns(UserWarning, match=says):
+        k = vargate.fit_k(p[:1], labels, axes="NMCHW")
+    assert (k.images, k.folds, k.supported) == (1, 0, "none")
 
 
 def test_sites_left_out(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:

@@ -209,14 +209,16 @@ def site_labels(sites: Sites, labels: Any, ignore: int | None) -> npt.NDArray[np
 
 def fitted_sites(
     p: Any, labels: Any, axes: str | None, ignore: int | None, name: str = "p"
-) -> tuple[Any, Any, str | None]:
+) -> tuple[Any, Any, str | None, npt.NDArray[np.uintp] | None]:
     """What a fit takes: predictions, labels and axes as they are, of images the sites that are not left out as samples
-    (sites, M, C)."""
+    (sites, M, C), and before which of these samples each image ends."""
     sites = as_sites(p, axes, name)
     if sites is None:
         if ignore is not None:
             kept_sites(sites, labels, ignore)  # raises
-        return p, labels, axes
+        return p, labels, axes, None
     numbers = site_labels(sites, labels, ignore)
     keep = numbers >= 0
-    return sites.packed(None if ignore is None else keep), numbers[keep], "NMC"
+    one_each = sites.n == sites.shape[0]  # images of one site are samples
+    ends = None if one_each else keep.reshape(sites.shape[0], -1).sum(axis=1).cumsum().astype(np.uintp)
+    return sites.packed(None if ignore is None else keep), numbers[keep], "NMC", ends

@@ -256,6 +256,8 @@ class CalibrateOptions(Structure):
         ("off_diagonal", c_double),
         ("intercept", c_double),
         ("compare", c_int),
+        ("image_ends", c_void_p),
+        ("image_count", c_size_t),
     ]
 
 
@@ -274,6 +276,8 @@ class FitKOptions(Structure):
         ("bins", c_uint),
         ("folds", c_uint),
         ("threads", c_uint),
+        ("image_ends", c_void_p),
+        ("image_count", c_size_t),
     ]
 
 
@@ -287,6 +291,6 @@ SIZES: dict[type[Structure], int] = {
     Tree: 72,
     Verdict: 480,
     MeasureInfo: 40,
-    CalibrateOptions: 144,
-    FitKOptions: 72,
+    CalibrateOptions: 160,
+    FitKOptions: 88,
 }

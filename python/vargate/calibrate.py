@@ -48,6 +48,8 @@ class Calibration(Document):
         With ``compare=True``: the method that is ``supported`` or ``"none"``, why (``text``), and the figures of each
         of the ``methods``.
     samples, members, classes, bins : int
+    images : int or None
+        Whose sites the samples are.
     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after : float
         Of the mean distribution, at T = 1 and at `temperatures`.
     member : dict
@@ -70,6 +72,7 @@ class Calibration(Document):
     shared: bool
     mean: bool
     samples: int
+    images: int | None
     members: int
     classes: int
     bins: int
@@ -161,10 +164,10 @@ def calibrate(
     t_min, t_max : float
         The range both solvers look in. An end that is reached is warned of.
     folds : int
-        For `held_out`: each fold at temperatures fitted to the others; 0: none.
+        For `held_out`: each fold at temperatures fitted to the others; 0: none. Of images folds have whole images, at
+        most as many folds as images, and intervals count images; of one image nothing is held out.
     axes, ignore, threads
-        As in `score`. Sites of an image are not independent, so that `held_out` figures look better than those of
-        other images.
+        As in `score`.
 
     Returns
     -------
@@ -173,8 +176,8 @@ def calibrate(
     Warns
     -----
     UserWarning
-        Once, with the library's text: temperatures at an end of the range, a loss that does not depend on T, or figures
-        of the ensemble that are worse at the temperatures than without them.
+        Once, with the library's text: temperatures at an end of the range, a loss that does not depend on T, one image
+        of which nothing is held out, or figures of the ensemble that are worse at the temperatures than without them.
 
     Examples
     --------
@@ -188,7 +191,7 @@ def calibrate(
     >>> vargate.score(z, logits=True, temperature=fit).n
     2000
     """
-    logits, labels, axes = fitted_sites(logits, labels, axes, ignore, "logits")
+    logits, labels, axes, ends = fitted_sites(logits, labels, axes, ignore, "logits")
     view, owner = predictions(logits, axes, "logits", settled=True)
     packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
     if not probabilities:
@@ -217,6 +220,8 @@ def calibrate(
         off_diagonal,
         intercept,
         bool(compare),
+        None if ends is None else ends.ctypes.data,
+        0 if ends is None else len(ends),
     )
     fit, text = c_void_p(), c_void_p()
     row = view.stride_n * _ITEM_SIZES[view.dtype]
@@ -258,6 +263,7 @@ def _from_text(text: str) -> Calibration:
         maps=d.get("maps"),
         fits=d.get("fits"),
         comparison=d.get("comparison"),
+        images=d.get("images"),
         **{name: d[name] for name in ("shared", "samples", "members", "classes", "bins")},
         **{name: d[name] for name in names},
         member={name: d[f"member_{name}"] for name in names},

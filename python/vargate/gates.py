@@ -35,6 +35,8 @@ class GateFit(Document):
     k_one : float
         The k for all classes.
     samples, members, classes, bins, folds : int
+    images : int or None
+        Whose sites the samples are.
     before : dict
         ``nll``, ``ece`` and ``accuracy`` of the plain mean.
     figures : dict
@@ -51,6 +53,7 @@ class GateFit(Document):
     by_class: npt.NDArray[np.float64]
     k_one: float
     samples: int
+    images: int | None
     members: int
     classes: int
     bins: int
@@ -93,14 +96,14 @@ def fit_k(
     labels : array_like (N,) of int
         True classes.
     logits, temperature, calibration_map, axes, ignore, threads
-        As in `score`. Sites of an image are not independent, so that held-out figures look better than those of other
-        images.
+        As in `score`.
     one : bool
         `k` of the result, and of the file, is the one k for all classes.
     k_min, k_max : float
         Bounds of every k.
     folds : int
-        Held-out figures: each fold at ks fitted to the others; 0: none.
+        Held-out figures: each fold at ks fitted to the others; 0: none. Of images folds have whole images, at most as
+        many folds as images, and intervals count images; of one image nothing is held out.
     bins : int
         Of the calibration error.
 
@@ -111,7 +114,8 @@ def fit_k(
     Warns
     -----
     UserWarning
-        The library's text, where the fit did not converge, a bound was reached or held-out samples become worse.
+        The library's text, where the fit did not converge, a bound was reached, held-out samples become worse, or one
+        image leaves nothing to hold out.
 
     Examples
     --------
@@ -128,7 +132,7 @@ def fit_k(
     how: dict[str, Any] = {"temperature": temperature, "calibration_map": calibration_map, "logits": logits}
     rename_map(how)
     mapping, was_logits = take_map(how)
-    p, labels, axes = fitted_sites(p, labels, axes, ignore)
+    p, labels, axes, ends = fitted_sites(p, labels, axes, ignore)
     if mapping is not None:
         p, axes = mapping.apply(p, logits=was_logits, axes=axes, threads=threads), "NMC"
     view, owner = predictions(p, axes, settled=True)
@@ -147,6 +151,8 @@ def fit_k(
         whole(bins, "bins", 1, 1000),
         whole(folds, "folds", 0),
         thread_count(threads),
+        None if ends is None else ends.ctypes.data,
+        0 if ends is None else len(ends),
     )
     fit = c_void_p()
     _native.check(_native.lib.vg_fit_k(byref(fit), byref(view), packed.ctypes.data, byref(o)))
@@ -176,6 +182,7 @@ def _from_text(text: str, by_class: list[float]) -> GateFit:
         k=np.array(d["k"], dtype=np.float64),
         by_class=np.array(by_class, dtype=np.float64),
         figures={name: d[name] for name in ("by_class", "one")},
+        images=d.get("images"),
         warning=d.get("warning", ""),
         _text=text,
         **{

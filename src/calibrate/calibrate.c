@@ -66,6 +66,7 @@ static vg_status new_result(vg_calibration **out, const vg_logits *l, const vg_c
     r->samples = l->n;
     r->members = l->m;
     r->classes = l->c;
+    r->images = l->units.count;
     r->solver = o->solver;
     r->shared = o->shared != 0;
     r->count = r->shared ? 1 : l->m;
@@ -262,7 +263,7 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
     if (status == VG_OK)
         status = vg_calibrate__write_text(result);
     if (status == VG_OK)
-        vg_calibrate__warn(result);
+        vg_calibrate__warn(result, &logits->units);
     vg_problem__stop(&problem);
     free_subsample(&keep);
     vg_sample_figures__give(&samples[0], result, status);
@@ -283,6 +284,18 @@ vg_status vg_calibrate__fit(vg_calibration **out, vg_logits *logits, const vg_ca
     return maps ? vg_calibrate__maps(out, logits, options, false) : calibrate(out, logits, options);
 }
 
+static vg_status fit_and_compare(vg_calibration **out, vg_logits *logits, vg_calibrate_options *o) {
+    VG_TRY(vg_units__start(&logits->units, logits->n, o->image_ends, o->image_count, &o->folds));
+    vg_status status = vg_calibrate__fit(out, logits, o);
+    if (status == VG_OK && o->compare)
+        status = vg_calibrate__compare(*out, logits, o);
+    if (status != VG_OK) {
+        vg_calibration_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,
                               size_t c, const int64_t *labels, const vg_calibrate_options *options) {
     VG_IN_C_LOCALE;
@@ -297,13 +310,7 @@ vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, vo
     const vg_logits_source source = {block, block_context, n, m, c, labels};
     vg_status status = vg_logits__start(&logits, &source, pool);
     if (status == VG_OK) {
-        status = vg_calibrate__fit(out, &logits, &o);
-        if (status == VG_OK && o.compare)
-            status = vg_calibrate__compare(*out, &logits, &o);
-        if (status != VG_OK) {
-            vg_calibration_free(*out);
-            *out = NULL;
-        }
+        status = fit_and_compare(out, &logits, &o);
         vg_logits__stop(&logits);
     }
     vg_pool__free(pool);

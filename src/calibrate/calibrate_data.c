@@ -51,6 +51,7 @@ vg_status vg_logits__start(vg_logits *out, const vg_logits_source *source, vg_po
 void vg_logits__stop(vg_logits *logits) {
     vg_base__release(logits->scratch);
     logits->scratch = NULL;
+    vg_units__stop(&logits->units);
 }
 
 static size_t element_size(vg_dtype dtype) { return dtype == VG_F64 ? 8 : dtype == VG_F32 ? 4 : 2; }
@@ -200,7 +201,7 @@ static vg_status loss_chunk(void *context, double *sums, double *scratch, const 
         size_t taken = 0;
         for (size_t i = 0; i < rows; i++) {
             bool f32;
-            if (l->folds && (origin + first + i) % l->folds == l->fold)
+            if (l->folds && vg_units__fold(&l->units, origin + first + i, l->folds) == l->fold)
                 continue;
             const void *row = vg_logits__row(view, first + i, m, scratch, &f32);
             size_t y = (size_t)l->labels[origin + first + i];
@@ -235,7 +236,7 @@ vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *acti
     double *total;
     VG_TRY(vg_base__alloc(&total, logits->m, 3 * sizeof(double), "calibration losses"));
     vg_status status = vg_logits__sweep(logits, 3 * logits->m, total, loss_chunk, &sweep);
-    size_t left_out = logits->folds ? (logits->n - logits->fold + logits->folds - 1) / logits->folds : 0;
+    size_t left_out = logits->folds ? vg_units__in_fold(&logits->units, logits->n, logits->folds, logits->fold) : 0;
     double n = (double)(logits->n - left_out);
     for (size_t m = 0; status == VG_OK && m < logits->m; m++) {
         if (active == NULL || active[m])

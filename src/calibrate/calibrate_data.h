@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "calibrate/softmax_rows.h"
+#include "calibrate/units.h"
 #include "vargate/calibrate.h"
 
 /* Where logits and labels come from. */
@@ -33,9 +34,10 @@ typedef struct vg_logits {
     vg_pool *pool;
     const vg_softmax_kernels *kernels;
     double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
-    /* 0: no folds. Otherwise samples n % folds == fold are left out of losses, and metrics use b of their own fold, */
+    vg_units units;  /* owned */
+    /* 0: no folds. Otherwise samples of `fold` are left out of losses, and metrics use b of their own fold, */
     size_t folds;
-    size_t fold;                    /* b[n % folds][m] */
+    size_t fold;                    /* b[fold of n][m] */
     struct vg_sample_figures *keep; /* filled by measuring sweeps; NULL: not */
 } vg_logits;
 
@@ -50,7 +52,8 @@ void vg_sample_figures__free(vg_sample_figures *was);
 /* After vg_sample_figures__compare: gives the NLLs to the result if the fit succeeded. result may be NULL. */
 void vg_sample_figures__give(vg_sample_figures *was, vg_calibration *result, vg_status status);
 /* held_out_nll_error, nll_change and ece_change of a result from the figures of its samples before and held out. */
-vg_status vg_sample_figures__compare(vg_calibration *result, const vg_sample_figures *was, const vg_sample_figures *is);
+vg_status vg_sample_figures__compare(vg_calibration *result, const vg_units *units, const vg_sample_figures *was,
+                                     const vg_sample_figures *is);
 
 /* Mean loss of one member (or of all) at b, and its derivatives in units of b. */
 typedef struct vg_temperature_loss {

@@ -64,7 +64,7 @@ static vg_status measure_row(double *log_p, double *sums, double *scratch, const
     const vg_logits *l = sweep->logits;
     double *e = scratch + l->c, *mean = scratch + 2 * l->c;
     size_t n = sample->number;
-    double b = sweep->b[l->folds ? n % l->folds * l->m + m : m];
+    double b = sweep->b[l->folds ? vg_units__fold(&l->units, n, l->folds) * l->m + m : m];
     bool f32;
     const void *row = vg_logits__row(sample->view, sample->row, m, scratch, &f32);
     size_t y = (size_t)l->labels[n];

@@ -77,17 +77,21 @@ static void add_map(text_lines *t, const vg_calibration *r) {
 
 vg_status vg_calibrate__write_text(vg_calibration *r) {
     text_lines t = {NULL, 0};
+    char images[40] = "";
     VG_TRY(vg_base__zalloc(&r->text, TEXT_ROOM, 1, "the text of a calibration"));
     t.text = r->text;
     if (r->map)
         add_map(&t, r);
     else
         VG_TRY(add_temperatures(&t, r));
+    if (r->images)
+        snprintf(images, sizeof images, " of %zu images", r->images);
     if (r->folds)
         add_line(&t,
-                 "held out       every sample at %s fitted without it, %u folds; NLL changes by %+.2g (95 %% interval "
+                 "held out       every %s at %s fitted without it, %u folds%s; NLL changes by %+.2g (95 %% interval "
                  "%+.2g to %+.2g), ECE by %+.2g (%+.2g to %+.2g)\n",
-                 r->map ? "a map" : "temperatures", r->folds, r->held_out.nll - r->before.nll, r->nll_change[0],
-                 r->nll_change[1], r->held_out.ece - r->before.ece, r->ece_change[0], r->ece_change[1]);
+                 r->images ? "image" : "sample", r->map ? "a map" : "temperatures", r->folds, images,
+                 r->held_out.nll - r->before.nll, r->nll_change[0], r->nll_change[1], r->held_out.ece - r->before.ece,
+                 r->ece_change[0], r->ece_change[1]);
     return VG_OK;
 }

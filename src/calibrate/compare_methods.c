@@ -2,10 +2,10 @@
  * fitted to, are compared with the uncalibrated predictions and with each other.
  *
  * A sample's held-out NLL under each method is paired with its uncalibrated NLL. The mean of the differences divided
- * by its standard error is taken as normal; p-values are corrected by Holm's method, because the best method is
- * picked on the same samples. A method is supported where it is better and its corrected p-value is below 0.05. Of
- * those the simplest is advised, unless the best is better than it by the same test, with its p-value times the
- * number of comparisons. */
+ * by its standard error is taken as normal, that of images as Student's t (units.h); p-values are corrected by Holm's
+ * method, because the best method is picked on the same samples. A method is supported where it is better and its
+ * corrected p-value is below 0.05. Of those the simplest is advised, unless the best is better than it by the same
+ * test, with its p-value times the number of comparisons. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,24 +14,18 @@
 #include "calibrate/solvers.h"
 
 #define LEVEL 0.05
-#define WIDE 1.959963984540054
 
 /* From few parameters to many. */
 static const vg_calibration_method order[VG_CALIBRATION_CANDIDATES] = {VG_CALIBRATE_TEMPERATURE, VG_CALIBRATE_VECTOR,
                                                                        VG_CALIBRATE_ISOTONIC, VG_CALIBRATE_VENN_ABERS};
 
 /* is - was: the mean, its interval and the two-sided p-value of no difference. */
-static void compare(vg_calibration_candidate *out, const double *was, const double *is, size_t n) {
-    double mean = 0, squares = 0, count = (double)n;
-    for (size_t i = 0; i < n; i++)
-        mean += (is[i] - was[i]) / count;
-    for (size_t i = 0; i < n; i++)
-        squares += (is[i] - was[i] - mean) * (is[i] - was[i] - mean);
-    double error = sqrt(squares / (count - 1) / count);
-    out->nll_change = mean;
-    out->low = mean - WIDE * error;
-    out->high = mean + WIDE * error;
-    out->p_value = error > 0 ? erfc(fabs(mean) / error / sqrt(2)) : 1;
+static void compare(vg_calibration_candidate *out, const vg_logits *logits, const double *was, const double *is) {
+    vg_change change = vg_units__change(&logits->units, was, is, logits->n);
+    out->nll_change = change.mean;
+    out->low = change.low;
+    out->high = change.high;
+    out->p_value = change.p_value;
 }
 
 /* Holm: the i-th smallest of m p-values times m - i, never below the one before. */
@@ -57,19 +51,21 @@ static void name_p(char out[32], double p) {
 }
 
 /* "changes the held-out NLL by ... (95 % interval ...; p ... corrected for ...)". */
-static void name_change(char *out, size_t room, const vg_calibration_candidate *row, size_t count) {
-    char p[32];
+static void name_change(char *out, size_t room, const vg_calibration *r, const vg_calibration_candidate *row) {
+    char p[32], images[40] = "";
+    if (r->images)
+        snprintf(images, sizeof images, " of %zu images", r->images);
     name_p(p, row->corrected);
-    snprintf(
-        out, room,
-        "changes the held-out NLL by %+.2g (95 %% interval %+.2g to %+.2g; paired test, %s corrected for %zu methods)",
-        row->nll_change, row->low, row->high, p, count);
+    snprintf(out, room,
+             "changes the held-out NLL by %+.2g (95 %% interval %+.2g to %+.2g; paired test%s, %s corrected for %zu "
+             "methods)",
+             row->nll_change, row->low, row->high, images, p, r->candidate_count);
 }
 
 static void say(vg_calibration *r, size_t best, size_t first, bool further) {
     char words[240];
     const vg_calibration_candidate *rows = r->candidates;
-    name_change(words, sizeof words, &rows[first == r->candidate_count ? best : first], r->candidate_count);
+    name_change(words, sizeof words, r, &rows[first == r->candidate_count ? best : first]);
     if (first == r->candidate_count) {
         snprintf(r->advice, sizeof r->advice, "Calibrate nothing: the best of the calibrators, %s, %s, which is %s.",
                  rows[best].name, words, rows[best].nll_change > 0 ? "no gain" : "within noise");
@@ -81,7 +77,7 @@ static void say(vg_calibration *r, size_t best, size_t first, bool further) {
 }
 
 /* Which methods the candidates' figures support. nll: candidates x n. */
-static void judge(vg_calibration *r, double *const *nll) {
+static void judge(vg_calibration *r, const vg_logits *logits, double *const *nll) {
     vg_calibration_candidate *rows = r->candidates, lead;
     size_t count = r->candidate_count, first = count, best = 0;
     for (size_t i = 0; i < count; i++) {
@@ -91,7 +87,7 @@ static void judge(vg_calibration *r, double *const *nll) {
     }
     bool further = false;
     if (first < count && rows[best].supported && best != first) {
-        compare(&lead, nll[first], nll[best], r->samples);
+        compare(&lead, logits, nll[first], nll[best]);
         further = lead.p_value * (double)(count - 1) < LEVEL;
         first = further ? best : first;
     }
@@ -133,11 +129,11 @@ vg_status vg_calibrate__compare(vg_calibration *r, vg_logits *logits, const vg_c
         snprintf(row->name, sizeof row->name, "%s", vg_calibration_method__name(order[i]));
         row->nll = fit->held_out.nll;
         row->ece = fit->held_out.ece;
-        compare(row, r->sample_nll[0], fit->sample_nll[1], r->samples);
+        compare(row, logits, r->sample_nll[0], fit->sample_nll[1]);
     }
     if (status == VG_OK && r->candidate_count > 0) {
         correct(r->candidates, r->candidate_count);
-        judge(r, nll);
+        judge(r, logits, nll);
     } else
         snprintf(r->supported, sizeof r->supported, "unknown");
     for (size_t i = 0; i < VG_CALIBRATION_CANDIDATES; i++)

@@ -52,7 +52,6 @@ static vg_status minimise(vg_minimum *found, fit_work *w, double *x) {
 static vg_status hold_out(vg_k_solution *out, fit_work *w) {
     vg_gate_data *d = &w->data;
     size_t folds = w->options.folds;
-    double mean = 0, squares = 0, n = (double)d->n;
     vg_minimum found;
     d->folds = folds;
     for (d->fold = 0; d->fold < folds; d->fold++) {
@@ -67,14 +66,10 @@ static vg_status hold_out(vg_k_solution *out, fit_work *w) {
     }
     d->folds = 0;
     VG_TRY(vg_gate_data__measure(&out->held_out, w->held, d, w->fold_k, folds, w->options.bins));
-    for (size_t i = 0; i < d->n; i++)
-        mean += (w->held[i] - w->was[i]) / n;
-    for (size_t i = 0; i < d->n; i++)
-        squares += (w->held[i] - w->was[i] - mean) * (w->held[i] - w->was[i] - mean);
-    double wide = 1.959963984540054 * sqrt(squares / (n > 1 ? n - 1 : 1) / n);
-    out->nll_change = mean;
-    out->nll_low = mean - wide;
-    out->nll_high = mean + wide;
+    vg_change change = vg_units__change(&d->units, w->was, w->held, d->n);
+    out->nll_change = change.mean;
+    out->nll_low = change.low;
+    out->nll_high = change.high;
     return VG_OK;
 }
 
@@ -117,25 +112,29 @@ static void judge(vg_k_fit *f) {
     const vg_k_solution *one = &f->one, *all = &f->by_class;
     bool better = all->held_out.nll < one->held_out.nll;
     const vg_k_solution *best = better ? all : one;
+    const char *units = f->images ? "images" : "samples";
     f->supported = !(best->nll_high < 0) ? "none" : better && all->nll_high < 0 ? "class" : "one";
-    if (isnan(best->nll_change))
+    if (f->images == 1)
+        snprintf(f->text, sizeof f->text,
+                 "Nothing was held out: the sites of one image are not independent. The gain of k on other images is "
+                 "not known.");
+    else if (isnan(best->nll_change))
         snprintf(f->text, sizeof f->text,
                  "Nothing was held out (folds 0, or too few samples): the gain of k on new "
                  "data is not known.");
     else if (strcmp(f->supported, "none") == 0)
-        snprintf(
-            f->text, sizeof f->text,
-            "Keep the plain mean: on held-out samples the best k changes the NLL by %+.2g (95 %% interval %+.2g to "
-            "%+.2g), which is no gain that these %zu samples show.",
-            best->nll_change, best->nll_low, best->nll_high, f->samples);
+        snprintf(f->text, sizeof f->text,
+                 "Keep the plain mean: on held-out %s the best k changes the NLL by %+.2g (95 %% interval %+.2g to "
+                 "%+.2g), which is no gain that these %zu %s show.",
+                 units, best->nll_change, best->nll_low, best->nll_high, f->images ? f->images : f->samples, units);
     else
         snprintf(f->text, sizeof f->text,
-                 "%s: on held-out samples the NLL changes by %+.2g (95 %% interval %+.2g to %+.2g)%s.",
-                 better ? "A k for every class is supported" : "One k for all is supported", best->nll_change,
+                 "%s: on held-out %s the NLL changes by %+.2g (95 %% interval %+.2g to %+.2g)%s.",
+                 better ? "A k for every class is supported" : "One k for all is supported", units, best->nll_change,
                  best->nll_low, best->nll_high, better ? "" : "; a k for every class gains nothing beyond it");
 }
 
-static void warn(vg_k_fit *f) {
+static void warn(vg_k_fit *f, const vg_units *units) {
     const vg_k_solution *all = &f->by_class;
     size_t used = 0, room = sizeof f->warning;
     if (!all->converged || !f->one.converged)
@@ -143,9 +142,13 @@ static void warn(vg_k_fit *f) {
                                  all->converged ? f->one.gradient : all->gradient);
     if (all->nll_low > 0)
         used += (size_t)snprintf(f->warning + used, room - used,
-                                 "on held-out samples a k for every class makes the NLL worse: %.4g -> %.4g (%+.2g), "
+                                 "on held-out %s a k for every class makes the NLL worse: %.4g -> %.4g (%+.2g), "
                                  "although it improves the samples it was fitted to; ",
-                                 f->before.nll, all->held_out.nll, all->nll_change);
+                                 f->images ? "images" : "samples", f->before.nll, all->held_out.nll, all->nll_change);
+    if (units->undivided)
+        used += (size_t)snprintf(f->warning + used, room - used,
+                                 "no held-out figures: the sites of one image are not independent, and there is no "
+                                 "other image; ");
     if (all->at_max > 0)
         used += (size_t)snprintf(f->warning + used, room - used, "%zu of %zu ks reached the upper bound %g; ",
                                  all->at_max, f->classes, f->k_max);
@@ -166,7 +169,8 @@ static vg_status make_room(fit_work *w) {
                     .k_min = w->options.k_min,
                     .k_max = w->options.k_max,
                     .bins = w->options.bins,
-                    .folds = w->options.folds};
+                    .folds = w->options.folds,
+                    .images = d->units.count};
     VG_TRY(vg_base__alloc(&w->x, d->c, 2 * sizeof *w->x, "ks"));
     w->again = w->x + d->c;
     VG_TRY(vg_base__alloc(&w->fold_k, d->c, ((size_t)w->options.folds + 1) * sizeof *w->fold_k, "ks of folds"));
@@ -195,7 +199,7 @@ static vg_status fit(fit_work *w) {
     }
     VG_TRY(solve(&f->by_class, w, k));
     judge(f);
-    warn(f);
+    warn(f, &d->units);
     return VG_OK;
 }
 
@@ -210,6 +214,9 @@ vg_status vg_fit_k(vg_k_fit **out, const vg_predictions *predictions, const int6
         return vg_base__fail(VG_ERR_DATA, "one member has no spread, which a gate needs: no k can be fitted");
     VG_TRY(check_options(&w.options, options));
     vg_status status = vg_gate_data__start(&w.data, predictions, labels, &w.options);
+    if (status == VG_OK)
+        status =
+            vg_units__start(&w.data.units, w.data.n, w.options.image_ends, w.options.image_count, &w.options.folds);
     if (status == VG_OK)
         status = fit(&w);
     vg_gate_data__stop(&w.data);

@@ -99,4 +99,5 @@ void vg_gate_data__stop(vg_gate_data *d) {
     vg_base__release(d->at);
     vg_base__release(d->scratch);
     vg_base__release(d->sums);
+    vg_units__stop(&d->units);
 }

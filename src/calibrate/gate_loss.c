@@ -166,7 +166,7 @@ static vg_status evaluate_chunk(void *context, size_t index, unsigned worker) {
     double *sums = d->sums + index * (1 + d->c);
     memset(sums, 0, (1 + d->c) * sizeof *sums);
     for (size_t n = index * VG_GATE_CHUNK; n < end; n++) {
-        if (d->folds && n % d->folds == d->fold)
+        if (d->folds && vg_units__fold(&d->units, n, d->folds) == d->fold)
             continue;
         if (e->what == VALUE)
             add_value(d, n, &s, sums);
@@ -182,7 +182,7 @@ static vg_status evaluate_chunk(void *context, size_t index, unsigned worker) {
 static vg_status evaluate(evaluation *e, double *total) {
     vg_gate_data *d = e->data;
     size_t chunks = (d->n + VG_GATE_CHUNK - 1) / VG_GATE_CHUNK,
-           left_out = d->folds ? (d->n - d->fold + d->folds - 1) / d->folds : 0;
+           left_out = d->folds ? vg_units__in_fold(&d->units, d->n, d->folds, d->fold) : 0;
     VG_TRY(vg_pool__run(d->pool, chunks, evaluate_chunk, e));
     memset(total, 0, (1 + d->c) * sizeof *total);
     for (size_t i = 0; i < chunks; i++)
@@ -266,7 +266,7 @@ vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_da
     vg_base__bin_edges(edges, bins);
     for (size_t n = 0; n < d->n; n++) {
         size_t best = 0, y = (size_t)d->labels[n];
-        gated_mean(d, n, k && folds ? k + n % folds * d->c : k, &s);
+        gated_mean(d, n, k && folds ? k + vg_units__fold(&d->units, n, folds) * d->c : k, &s);
         for (size_t c = 1; c < d->c; c++)
             best = s.sum[c] > s.sum[best] ? c : best;
         double *at = bin + 3 * vg_base__bin(edges, bins, s.sum[best]);

@@ -10,6 +10,7 @@
 #define VG_CALIBRATE_GATE_LOSS_H
 
 #include "calibrate/newton_cg.h"
+#include "calibrate/units.h"
 #include "vargate/calibrate.h"
 
 /* Samples per chunk; a worker's scratch in arrays of c. */
@@ -22,7 +23,8 @@ typedef struct vg_gate_data {
     vg_pool *pool;
     double low, high; /* log of the bounds of k */
     bool one;         /* one variable for all classes */
-    /* 0: every sample. Samples n % folds == fold are left out of the loss. */
+    vg_units units;   /* owned */
+    /* 0: every sample. Samples of `fold` are left out of the loss. */
     size_t folds, fold;
     double *scratch, *sums; /* of all workers; of all chunks */
     /* At the point `at`, of each sample: dGamma/dlog k, dloss/dGamma and dloss/dGamma d2Gamma/d(log k)2 (n c each);
@@ -46,7 +48,7 @@ double vg_gate_data__k(const vg_gate_data *data, double x);
 double vg_gate_data__variable(const vg_gate_data *data, double k);
 
 /* NLL, ECE and accuracy of the gated mean at k[c] (k NULL: of the plain mean). With `folds`, sample n is measured
- * with k + n % folds x c. nll[n]: that of each sample. */
+ * with k + f x c, f its fold. nll[n]: that of each sample. */
 vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_data *data, const double *k, size_t folds,
                                 unsigned bins);
 

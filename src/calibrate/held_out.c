@@ -1,9 +1,9 @@
 /* held_out.c - figures of temperatures on samples they were not fitted to, and the warning of a result.
  *
- * Sample n belongs to fold n % folds. For each fold, newton fits temperatures to the samples of the other folds. It
- * starts from the answer for the whole set, so that two or three sweeps are enough. Then one measuring sweep takes
- * every sample at the temperatures of its own fold: the figures come from all samples, and no sample was used to fit
- * the temperatures that it is measured at. */
+ * units.h says which fold a sample belongs to. For each fold, newton fits temperatures to the samples of the other
+ * folds. It starts from the answer for the whole set, so that two or three sweeps are enough. Then one measuring sweep
+ * takes every sample at the temperatures of its own fold: the figures come from all samples, and no sample was used to
+ * fit the temperatures that it is measured at. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { FOLD_LEAST = 10 };
 /* A smaller change is not reported: relative change of the NLL, and its standard errors; absolute change of the ECE,
- * and its noise, about 1 / (2 sqrt N). */
+ * and its noise, about 1 / (2 sqrt N). Of images both changes must lie outside their intervals, too. */
 #define WORSE_NLL 1e-3
 #define WORSE_ERRORS 2
 #define WORSE_ECE 5e-3
@@ -55,7 +55,7 @@ vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem, vg_samp
         status = vg_logits__measure(l, b, problem->options->bins, &r->held_out, NULL, NULL, NULL);
     l->keep = NULL;
     if (status == VG_OK)
-        status = vg_sample_figures__compare(r, &samples[0], &samples[1]);
+        status = vg_sample_figures__compare(r, &l->units, &samples[0], &samples[1]);
     if (status == VG_OK) {
         r->folds = (unsigned)folds;
         status = vg_problem__swept(problem);
@@ -96,16 +96,20 @@ static void warn_of_end(vg_calibration *r, size_t count, const char *which, doub
 static void warn_of_worse(vg_calibration *r) {
     bool held = r->folds > 0;
     const vg_calibration_metrics *was = &r->before, *is = held ? &r->held_out : &r->after;
-    const char *where = held ? "on held-out samples" : "on the samples they were fitted to";
+    bool images = held && r->images > 0;
+    const char *where = images ? "on held-out images"
+                        : held ? "on held-out samples"
+                               : "on the samples they were fitted to";
     bool map = r->map != NULL;
     const char *kind = r->count == 1 ? (map ? "the map makes" : "the temperature makes")
                                      : (map ? "the maps make" : "the temperatures make");
-    double nll = is->nll - was->nll, ece = is->ece - was->ece;
-    if (nll > WORSE_NLL * was->nll && nll > (held ? WORSE_ERRORS * r->held_out_nll_error : 0))
+    double nll = is->nll - was->nll, ece = is->ece - was->ece, noise = 0.5 / sqrt((double)r->samples);
+    if (nll > WORSE_NLL * was->nll &&
+        (images ? r->nll_change[0] > 0 : nll > (held ? WORSE_ERRORS * r->held_out_nll_error : 0)))
         add_text(r, "%s %s the ensemble worse: NLL %.4g -> %.4g (%+.2g), ECE %.4g -> %.4g (%+.2g)%s", where, kind,
                  was->nll, is->nll, nll, was->ece, is->ece, ece,
                  is->member_nll < was->member_nll ? ", although the members alone improve" : "");
-    else if (ece > WORSE_ECE + 0.5 / sqrt((double)r->samples))
+    else if (images ? ece > WORSE_ECE && r->ece_change[0] > 0 : ece > WORSE_ECE + noise)
         add_text(r, "%s %s the ensemble's ECE worse: %.4g -> %.4g (%+.2g), NLL %.4g -> %.4g", where, kind, was->ece,
                  is->ece, ece, was->nll, is->nll);
 }
@@ -122,7 +126,7 @@ static void warn_of_map(vg_calibration *r) {
                  vg_calibration_method__name(r->method));
 }
 
-void vg_calibrate__warn(vg_calibration *r) {
+void vg_calibrate__warn(vg_calibration *r, const vg_units *units) {
     const vg_temperature_fit *fits = r->newton != NULL ? r->newton : r->bayes;
     for (size_t i = 0; fits != NULL && i < r->count; i++) {
         r->at_min += (fits[i].flags & VG_FIT_AT_MIN) != 0;
@@ -134,5 +138,7 @@ void vg_calibrate__warn(vg_calibration *r) {
     if (r->flat > 0)
         add_text(r, "the loss of %zu of %zu temperatures does not depend on T, which stays 1", r->flat, r->count);
     warn_of_map(r);
+    if (units->undivided)
+        add_text(r, "no held-out figures: the sites of one image are not independent, and there is no other image");
     warn_of_worse(r);
 }

@@ -42,6 +42,8 @@ static json_t *document(const vg_k_fit *f, bool one, bool *ok) {
     vg_base__json_put(root, "k", k, ok);
     vg_base__json_put(root, "k_one", real(f->k_one), ok);
     vg_base__json_put(root, "samples", json_integer((json_int_t)f->samples), ok);
+    if (f->images > 0)
+        vg_base__json_put(root, "images", json_integer((json_int_t)f->images), ok);
     vg_base__json_put(root, "members", json_integer((json_int_t)f->members), ok);
     vg_base__json_put(root, "classes", json_integer((json_int_t)f->classes), ok);
     vg_base__json_put(root, "k_min", real(f->k_min), ok);

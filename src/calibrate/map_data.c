@@ -54,7 +54,8 @@ static vg_status read_chunk(void *context, double *sums, double *scratch, const 
 vg_status vg_map_data__start(vg_map_data *out, vg_logits *logits, bool are_logits, bool mean) {
     size_t row, all, means;
     double total;
-    *out = (vg_map_data){logits->n, logits->m, logits->c, logits->labels, logits->pool, are_logits, NULL, NULL};
+    *out = (vg_map_data){logits->n,  logits->m, logits->c, logits->labels, logits->pool,
+                         are_logits, NULL,      NULL,      logits->units};
     if (!vg_base__mul(&row, out->m, out->c) || !vg_base__mul(&all, row, out->n) ||
         !vg_base__mul(&means, out->n, out->c))
         return vg_base__fail(VG_ERR_MEMORY, "predictions of shape (%zu, %zu, %zu) do not fit memory", out->n, out->m,
@@ -113,8 +114,9 @@ static vg_status measure_chunk(void *context, size_t index, unsigned worker) {
     for (size_t n = first; n < end; n++) {
         const double *x = d->x + n * d->m * d->c;
         if (w->maps) {
+            size_t fold = w->folds > 1 ? vg_units__fold(&d->units, n, w->folds) : 0;
             memcpy(rows, x, d->m * d->c * sizeof *rows);
-            vg_map__sample(rows, d->m, w->maps[n % w->folds], d->logits, more, NULL, NULL);
+            vg_map__sample(rows, d->m, w->maps[fold], d->logits, more, NULL, NULL);
         }
         memset(mean, 0, d->c * sizeof *mean);
         for (size_t m = 0; m < d->m; m++) {

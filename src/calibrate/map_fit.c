@@ -2,7 +2,7 @@
  *
  *     1  all predictions are read, checked and measured without a map
  *     2  the maps are fitted to all samples, and measured on them
- *     3  for each fold, maps are fitted without its samples (n % folds = fold), which are then measured at them */
+ *     3  for each fold, maps are fitted without its samples, which are then measured at them */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static vg_map_rows choose_rows(fit_work *w, size_t which, size_t folds, size_t f
     size_t count = 0, each = d->mean ? 1 : d->m, first = w->like.count > 1 ? which : 0;
     size_t last = w->like.count > 1 ? which + 1 : each;
     for (size_t n = 0; n < d->n; n++) {
-        if (folds && n % folds == fold)
+        if (folds && vg_units__fold(&d->units, n, folds) == fold)
             continue;
         for (size_t m = first; m < last; m++) {
             w->take[count] = n * each + m;
@@ -171,7 +171,7 @@ static vg_status hold_out(fit_work *w) {
         r->sample_nll[0] = w->was.nll; /* not filled; its memory holds the other, too */
         r->sample_nll[1] = w->is.nll;
     } else if (status == VG_OK)
-        status = vg_sample_figures__compare(r, &w->was, &w->is);
+        status = vg_sample_figures__compare(r, &w->data.units, &w->was, &w->is);
     if (status == VG_OK)
         r->folds = (unsigned)folds;
     for (size_t f = 0; f < folds; f++)
@@ -231,6 +231,7 @@ static vg_status new_result(vg_calibration **out, const vg_logits *l, const vg_c
                              .samples = l->n,
                              .members = l->m,
                              .classes = l->c,
+                             .images = l->units.count,
                              .shared = o->shared != 0,
                              .count = o->shared || o->mean ? 1 : l->m,
                              .bins = o->bins,
@@ -275,7 +276,7 @@ vg_status vg_calibrate__maps(vg_calibration **out, vg_logits *logits, const vg_c
     if (status == VG_OK && !held_out_only)
         status = vg_calibrate__write_text(r);
     if (status == VG_OK && !held_out_only)
-        vg_calibrate__warn(r);
+        vg_calibrate__warn(r, &logits->units);
     if (status == VG_OK)
         *out = r;
     else

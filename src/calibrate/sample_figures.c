@@ -4,8 +4,6 @@
 
 #include "calibrate/calibrate_data.h"
 
-#define WIDE 1.959963984540054 /* half the width of a 95 % interval, in standard errors */
-
 vg_status vg_sample_figures__new(vg_sample_figures *was, vg_sample_figures *is, size_t n) {
     VG_TRY(vg_base__alloc(&was->nll, n, 4 * sizeof(double), "figures of samples"));
     was->gap = was->nll + n;
@@ -39,34 +37,25 @@ static void bin_signs(double *sign, const vg_sample_figures *s, size_t n, unsign
         sign[b] = sign[b] < 0 ? -1 : 1;
 }
 
-/* The mean of n differences and its 95 % interval; returns its standard error. */
-static double mean_interval(double interval[2], const double *difference, size_t n) {
-    double mean = 0, squares = 0, count = (double)n;
-    for (size_t i = 0; i < n; i++)
-        mean += difference[i] / count;
-    for (size_t i = 0; i < n; i++)
-        squares += (difference[i] - mean) * (difference[i] - mean);
-    double error = sqrt(squares / (n > 1 ? count - 1 : 1) / count);
-    interval[0] = mean - WIDE * error;
-    interval[1] = mean + WIDE * error;
-    return error;
-}
-
 /* The ECE is the mean over samples of (confidence - right) with the sign of the bin, which makes its change a mean of
  * paired differences. */
-vg_status vg_sample_figures__compare(vg_calibration *r, const vg_sample_figures *was, const vg_sample_figures *is) {
+vg_status vg_sample_figures__compare(vg_calibration *r, const vg_units *units, const vg_sample_figures *was,
+                                     const vg_sample_figures *is) {
     double *sign, *difference;
     size_t n = r->samples;
     VG_TRY(vg_base__alloc(&difference, n + 2 * (size_t)r->bins, sizeof *difference, "differences"));
     sign = difference + n;
-    for (size_t i = 0; i < n; i++)
-        difference[i] = is->nll[i] - was->nll[i];
-    r->held_out_nll_error = mean_interval(r->nll_change, difference, n);
+    vg_change change = vg_units__change(units, was->nll, is->nll, n);
+    r->held_out_nll_error = change.error;
+    r->nll_change[0] = change.low;
+    r->nll_change[1] = change.high;
     bin_signs(sign, was, n, r->bins);
     bin_signs(sign + r->bins, is, n, r->bins);
     for (size_t i = 0; i < n; i++)
         difference[i] = is->gap[i] * sign[r->bins + is->bin[i]] - was->gap[i] * sign[was->bin[i]];
-    mean_interval(r->ece_change, difference, n);
+    change = vg_units__change(units, NULL, difference, n);
+    r->ece_change[0] = change.low;
+    r->ece_change[1] = change.high;
     r->sample_nll[0] = was->nll;
     r->sample_nll[1] = is->nll;
     vg_base__release(difference);

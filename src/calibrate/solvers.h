@@ -51,6 +51,6 @@ vg_status vg_calibrate__compare(vg_calibration *result, vg_logits *logits, const
 /* Writes result->text (calibration_text.c). */
 vg_status vg_calibrate__write_text(vg_calibration *result);
 /* Counts the flags and writes result->warning. */
-void vg_calibrate__warn(vg_calibration *result);
+void vg_calibrate__warn(vg_calibration *result, const vg_units *units);
 
 #endif

@@ -121,6 +121,8 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     }
     vg_base__json_put(root, "shared", json_boolean(c->shared), ok);
     vg_base__json_put(root, "samples", json_integer((json_int_t)c->samples), ok);
+    if (c->images > 0)
+        vg_base__json_put(root, "images", json_integer((json_int_t)c->images), ok);
     vg_base__json_put(root, "members", json_integer((json_int_t)c->members), ok);
     vg_base__json_put(root, "classes", json_integer((json_int_t)c->classes), ok);
     vg_base__json_put(root, "bins", json_integer(c->bins), ok);

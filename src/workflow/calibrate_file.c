@@ -13,6 +13,10 @@ static vg_status fit(vg_calibration **out, vg_kept_sites *kept, const vg_calibra
     vg_job_part part = {&own->job, "calibrating"};
     VG_TRY(vg_workflow__options(&options, sizeof options, own->fit, "vg_calibrate_options"));
     options.probabilities = !in->logits;
+    if (kept->image_ends) {
+        options.image_ends = kept->image_ends;
+        options.image_count = kept->images;
+    }
     options.progress = vg_job__callback;
     options.progress_context = &part;
     vg_status status = vg_job__begin(&own->job, part.what, "sweeps");

@@ -15,6 +15,10 @@ static vg_status fit(vg_k_fit **out, vg_score_input *in, const vg_fit_k_file_opt
     options.temperature_count = in->options.temperature_count;
     vg_kept_sites kept;
     vg_status status = vg_kept_sites__open(&kept, in);
+    if (kept.image_ends) {
+        options.image_ends = kept.image_ends;
+        options.image_count = kept.images;
+    }
     if (status == VG_OK)
         status = vg_kept_sites__block(&kept, 0, kept.n, &view);
     if (status == VG_OK)

@@ -9,7 +9,9 @@ enum { SPAN = 1 << 16 }; /* sites that are read at once */
 /* Reads the maps a part at a time, and keeps the labels and numbers of the sites that are not left out. */
 static vg_status read_maps(vg_kept_sites *k) {
     vg_score_input *in = k->in;
-    size_t n = in->layout.n;
+    size_t n = in->layout.n, sites = vg_score_input__unit_rows(in);
+    k->images = n / sites;
+    VG_TRY(vg_base__zalloc(&k->image_ends, k->images, sizeof *k->image_ends, "images"));
     VG_TRY(vg_base__alloc(&k->own_labels, n, sizeof *k->own_labels, "labels"));
     if (in->ignore)
         VG_TRY(vg_base__alloc(&k->site, n, sizeof *k->site, "sites"));
@@ -22,8 +24,11 @@ static vg_status read_maps(vg_kept_sites *k) {
             if (k->site)
                 k->site[k->n] = first + i;
             k->own_labels[k->n++] = in->block_labels[i];
+            k->image_ends[(first + i) / sites] = k->n;
         }
     }
+    for (size_t i = 1; i < k->images; i++) /* an image without samples ends where the one before does */
+        k->image_ends[i] = k->image_ends[i] ? k->image_ends[i] : k->image_ends[i - 1];
     k->labels = k->own_labels;
     vg_predictions one;
     VG_TRY(vg_prediction_file_block(in->file, 0, 1, &one));
@@ -42,18 +47,12 @@ vg_status vg_kept_sites__open(vg_kept_sites *k, vg_score_input *in) {
 
 vg_status vg_kept_sites__conclude(const vg_kept_sites *k, vg_status status) {
     const char *counted = k->site && status == VG_ERR_DATA ? " (counted among the sites that --ignore keeps)" : "";
-    if (status != VG_OK)
-        return vg_base__fail(status, "%s: %s%s", k->in->path, vg_error_message(), counted);
-    if (k->own_labels)
-        vg_job__warn(k->in->job,
-                     "%s: the %zu sites of an image are not independent: held-out figures and their intervals, which "
-                     "count sites, look better than those of other images; compare on these",
-                     k->in->path, vg_score_input__unit_rows(k->in));
-    return VG_OK;
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s%s", k->in->path, vg_error_message(), counted);
 }
 
 void vg_kept_sites__close(vg_kept_sites *k) {
     vg_base__release(k->own_labels);
+    vg_base__release(k->image_ends);
     vg_base__release(k->site);
     vg_base__release(k->buffer);
     *k = (vg_kept_sites){0};

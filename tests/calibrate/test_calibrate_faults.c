@@ -76,6 +76,9 @@ static void solvers_and_comparison(void **state) {
     f.options.solver = VG_SOLVER_NEWTON;
     f.options.compare = 1;
     walk_fit(&f, "a comparison");
+    f.options.image_ends = (const size_t[]){20, 20, 60};
+    f.options.image_count = 3;
+    walk_fit(&f, "a comparison on images");
     free_problem(&p);
 }
 
@@ -89,6 +92,8 @@ static vg_status fit_k(void *context) {
     options.threads = 1;
     options.folds = 2;
     options.max_iterations = 5;
+    options.image_ends = f->options.image_ends;
+    options.image_count = f->options.image_count;
     VG_TRY(vg_fit_k(&fit, &view, f->p->y, &options));
     vg_status status = vg_k_fit_json(&text, fit, 0);
     figure = fit->by_class.after.nll + fit->k_one;
@@ -110,6 +115,15 @@ static void fits_of_k(void **state) {
                              .status = VG_ERR_MEMORY,
                              .tolerated = 1});
     walk_faults((fault_walk){.what = "k", .body = fit_k, .context = &f, .figure = &figure, .kind = "thread"});
+    f.options.image_ends = (const size_t[]){20, 40};
+    f.options.image_count = 2;
+    walk_faults((fault_walk){.what = "k of images",
+                             .body = fit_k,
+                             .context = &f,
+                             .figure = &figure,
+                             .kind = "alloc",
+                             .status = VG_ERR_MEMORY,
+                             .tolerated = 1});
     free_problem(&p);
 }
 

@@ -223,19 +223,35 @@ says "one-image.npy: no intervals and no tests, which draw images: 1 image, at l
 sites small.npy labels-one
 run compare one.npy one.npy --axes MNCHW --labels small.npy --renormalise
 fails_with 1 "labels are (5, 7), but the predictions have sites (3, 5, 7)"
-# --ignore in calibrate and fit-k: the fit of the sites that stay, as samples.
+# calibrate and fit-k: the fit is that of the sites that stay, as samples; held out are whole images.
+figure() { python3 -c 'import functools, json, sys
+print(functools.reduce(lambda d, key: d[key], sys.argv[1:], json.load(sys.stdin)))' "$@" <"$folder/out"; }
 # nan.npy: the same with the second half of the elements not a number
 python3 -c 'b = open("one.npy", "rb").read(); n = (len(b) - 128) // 8 * 4
 open("nan.npy", "wb").write(b[:-n] + b"\xff" * n)'
 for fit in "calibrate --method vector --shared" "fit-k"; do
-    run $fit flat.npz --json
+    run $fit flat.npz --folds 0 --json
     exits 0
-    grep -v warning "$folder/out" >wanted.json
-    run $fit one.npy --axes MNCHW --labels maps.npy --ignore 255 --json
+    cp "$folder/out" wanted.json
+    run $fit one.npy --axes MNCHW --labels maps.npy --ignore 255 --folds 0 --json
     exits 0
-    says "the 35 sites of an image are not independent"
-    grep -v warning "$folder/out" >found.json
+    near "$(figure images)" 3
+    grep -v '"images"' "$folder/out" >found.json
     cmp -s wanted.json found.json && pass || fail "$fit of images: $(diff wanted.json found.json | head -5)"
+    # Of images of equal sites the held-out figures are those of the samples, because no copy is in another fold.
+    held="held_out nll"
+    [ "$fit" = fit-k ] && held="by_class held_out nll"
+    run $fit flat.npz --folds 2 --json
+    wanted=$(figure $held)
+    run $fit copies.npz --axes NMCHW --folds 2 --json
+    exits 0
+    near "$(figure $held)" "$wanted" 1e-7
+    run $fit one.npy --axes MNCHW --labels maps.npy --ignore 255 --folds 5
+    exits 0 # three images: each is held out by itself
+    grep -q "sites of one image" "$folder/err" && fail "$fit of images: $(cat "$folder/err")" || pass
+    run $fit one.npy --axes MHCWD --labels maps.npy --ignore 255
+    exits 0
+    says "no held-out figures: the sites of one image are not independent, and there is no other image"
     run $fit one.npy --axes MNCHW --labels none.npy --ignore 255
     fails_with 1 "every site is left out by --ignore 255"
     run $fit nan.npy --axes MNCHW --labels maps.npy --ignore 255

@@ -86,6 +86,9 @@ refuses evaluate 'd["lead"]["p_corrected"] = 2'
 prints evaluate evaluate "$example" --bootstrap 20 --curve 5
 python3 tests/cli/make_sites.py "$folder/sites.npy" NMCHW f4
 python3 tests/cli/make_sites.py "$folder/maps.npy" labels
+prints calibrate calibrate "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --method vector
+refuses calibrate 'd["images"] = "three"'
+prints fit-k fit-k "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255
 prints evaluate evaluate "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise
 refuses evaluate 'd["images"][0]["abstained"] = 2'
 refuses evaluate 'del d["images"][0]["sites"]'
