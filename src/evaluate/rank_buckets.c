@@ -25,9 +25,9 @@ enum {
     WANTED_BUCKETS = 256, /* with more, the cursors of the buckets do not fit the caches while rows are gathered */
     ONE_BUCKET = 1024,    /* so few rows need no map */
     SAMPLED = 1 << 14,    /* rows at most, */
-    SPARSE = 8,           /* and every eighth at most, */
-    TOGETHER = 4,         /* that many adjacent rows, which share a cache line */
-    JOINED = 8,           /* used cells in a bucket: of more, the keys would be too far apart to be counted */
+    SPARSE = 16,          /* and every sixteenth at most, */
+    TOGETHER = 8,         /* that many adjacent rows, which share a cache line */
+    JOINED = 64,          /* used cells in a bucket: of more, the keys would be too far apart to be counted */
     SMALL = 12,
     LARGE = 8192,
     PATIENCE = 4 /* moves per row before insertion gives up */

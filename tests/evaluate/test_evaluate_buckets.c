@@ -1,6 +1,7 @@
 /* test_evaluate_buckets.c - how much work an ordering takes, seen through the kernels that it calls: rows are gathered
  * once, buckets are of about equal mass, they are counted into about as many cells as they have rows, and few
- * inversions are left. The order itself is tested in test_evaluate_order.c. */
+ * inversions are left, but for one bucket beside 0 whose values are of many powers of two. The order itself is tested
+ * in test_evaluate_order.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ static bool fix_bucket_order(uint64_t *items, size_t n, size_t most) {
 
 /* Distributions that measures have: even, towards 0, towards 1, over many powers of two, in the middle, and in both
  * signs. Values that crowd at one end share a bucket there. */
-enum { KINDS = 6, AT_ONE = 2, MOST = 600000 };
+enum { KINDS = 6, AT_ONE = 2, BOTH_SIGNS = 5, MOST = 600000 };
 static double value_of(vg_random *random, int kind) {
     double u = vg_random__unit(random), v = vg_random__unit(random);
     switch (kind) {
@@ -104,7 +105,7 @@ static void buckets_are_even(void **state) {
                 print_message("kind %d: %zu runs, at most %zu rows, %.2f cells a row\n", kind, s.runs, s.largest,
                               (double)work.cells / (double)n);
             assert_int_equal(work.gathered, n);
-            assert_int_equal(work.given_up, 0);
+            assert_true(work.given_up <= (kind == BOTH_SIGNS));
             assert_true(work.cells <= 2 * n && 5 * work.cells >= 3 * n);
             if (n == 2000)
                 continue;
