@@ -34,8 +34,8 @@ static inline void detection(ood_sums *s, double id_left) {
     }
 }
 
-/* One group of a ID and b OOD samples, not both 0. Terms of 0 samples are added too: which kind a sample is of cannot be
- * predicted, so that branches would cost more than the divisions. */
+/* One group of a ID and b OOD samples, not both 0. Terms of 0 samples are added too: which kind a sample is of cannot
+ * be predicted, so that branches would cost more than the divisions. */
 static inline void group(ood_sums *s, double a, double b) {
     double all = s->id_total + s->ood_total, id_left = s->id_total - s->id;
     s->values[VG_OOD_AUROC] += b * (s->id + a / 2);
