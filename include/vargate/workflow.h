@@ -335,7 +335,8 @@ VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
 
 /* Which calibrator of the mean over members these predictions support, as the finding on it in an evaluation:
- * mean[n][c] and n labels in 0 .. c - 1; of many samples some are used, which the text says. threads: 0: one per core.
+ * mean[n][c] and n labels in 0 .. c - 1 of independent samples, which sites of an image are not (for those: compare of
+ * vg_calibrate_options); of many samples some are used, which the text says. threads: 0: one per core.
  * Predictions that are too few or no distributions are no error: the verdict is then "unknown". The finding is the
  * caller's; several threads may call it at once. */
 VG_API vg_status vg_calibrator_finding(vg_finding *out, const double *mean, const int64_t *labels, size_t n, size_t c,

@@ -316,6 +316,11 @@ def test_one_image_is_not_held_out(p: np.ndarray[Any, Any]) -> None:
     assert (k.images, k.folds, k.supported) == (1, 0, "none")
 
 
+def test_calibrators_are_not_compared_on_sites(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
+    e = vargate.evaluate(vargate.score(p, axes="NMCHW", labels=maps, ignore=255))
+    assert "calibrator" not in [finding.about for finding in e.findings]
+
+
 def test_sites_left_out(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
     """Scores are those of the other sites; maps mark those that are left out."""
     keep = maps != 255

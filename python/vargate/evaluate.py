@@ -492,7 +492,7 @@ def evaluate(
             found = evaluation_of(out.contents, s.m, s.classes, s._figures)
         finally:
             _native.lib.vg_evaluation_free(out)
-    if found.multilabel:
+    if found.multilabel or s.sites is not None:  # calibrators are compared on independent samples
         return found
     return replace(found, findings=(*found.findings, _calibrator(s, s.labels, threads)))
 
