@@ -13,10 +13,11 @@
  * levels. Hoeffding's and Bentkus's are bounds of one tail, so their minimum is one too; the betting bound is a
  * different event, so the two share the level: p = 2 min(p_HB, p_bet). */
 #include "evaluate/bounds.h"
+#include "base/distributions.h"
 #include "evaluate/select_internal.h"
 
 double vg_evaluate__binomial_cdf(double errors, double n, double risk) {
-    return errors >= n ? 1 : vg_beta__cdf(1 - risk, n - errors, errors + 1);
+    return errors >= n ? 1 : vg_base__beta_cdf(1 - risk, n - errors, errors + 1);
 }
 
 /* x log(x / r) + (1 - x) log((1 - x) / (1 - r)), x <= r < 1. */
@@ -95,4 +96,10 @@ vg_status vg_bounds__mean_upper(double *bound, const double *losses, size_t n, d
             return vg_base__fail(VG_ERR_DATA, "bounded mean: loss %zu is %g, expected 0 to 1", i, losses[i]);
     *bound = vg_evaluate__bounded_upper(losses, n, 1 - confidence, (1 - confidence) / 2);
     return VG_OK;
+}
+
+double vg_bounds__clopper_pearson(size_t errors, size_t n, double confidence) {
+    if (errors >= n)
+        return 1;
+    return vg_base__beta_quantile(confidence, (double)errors + 1, (double)(n - errors));
 }

@@ -1,4 +1,4 @@
-/* bounds.h - upper confidence bounds of a mean loss, and the beta distribution behind them. */
+/* bounds.h - upper confidence bounds of a mean loss. */
 #ifndef VG_BOUNDS_H
 #define VG_BOUNDS_H
 
@@ -13,8 +13,5 @@ vg_status vg_bounds__mean_upper(double *bound, const double *losses, size_t n, d
 /* Upper confidence bound of a proportion after `errors` of n, exact: the `confidence` quantile of Beta(errors + 1, n -
  * errors); 1 when errors = n (n = 0 included). */
 double vg_bounds__clopper_pearson(size_t errors, size_t n, double confidence);
-/* Regularised incomplete beta function I_x(a, b) and its inverse in x; a, b > 0. NaN outside the domain. */
-double vg_beta__cdf(double x, double a, double b);
-double vg_beta__quantile(double probability, double a, double b);
 
 #endif

@@ -25,6 +25,7 @@
  * rows, of gaps less their bin's mean, and draws have the covariance between bins too. */
 #include <stdlib.h>
 
+#include "base/distributions.h"
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
 
@@ -334,7 +335,7 @@ static vg_status check(vg_calibration_check *out, vg_estimate *ece, const vg_tal
             independent(&g, t);
         out->debiased = debiased(&g) / rows;
         if (confidence > 0) {
-            double z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2), half = z * sqrt(g.total) / rows;
+            double z = vg_base__normal_quantile(1 - (1 - confidence) / 2), half = z * sqrt(g.total) / rows;
             ece->low = fmax(out->debiased - half, 0);
             ece->high = fmin(ece->value + half, 1);
         }

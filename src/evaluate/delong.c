@@ -11,6 +11,7 @@
  * sample (multilabel), their influences (placement - A) / P or / Q are summed by sample first: G / (G - 1) sum_g (sum
  * of influences)^2 over G samples (Obuchowski 1997). The influences of two measures give the variance of their
  * difference likewise. */
+#include "base/distributions.h"
 #include "evaluate/evaluate_internal.h"
 
 /* The rows of equal score from row `first` on; *hits: how many of them are positive. Returns where they end. */
@@ -212,7 +213,7 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
 
 double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence) {
     double value = difference->value, spread = sqrt(variance);
-    double z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
+    double z = vg_base__normal_quantile(1 - (1 - confidence) / 2);
     difference->low = difference->high = NAN;
     if (spread > 1e-15) {
         difference->low = fmax(value - z * spread, -1);

@@ -457,8 +457,6 @@ void vg_evaluate__auroc_interval(vg_estimate *e, double variance, double positiv
                                  double confidence);
 /* Mean square deviation from the mean; 0 for a single value. */
 double vg_evaluate__variance(const double *values, size_t count);
-double vg_evaluate__normal_quantile(double probability);
-double vg_evaluate__t_quantile(double probability, double freedom);
 
 /* --- AUROC (delong.c) --- */
 enum {

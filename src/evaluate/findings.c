@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/c_locale.h"
+#include "base/distributions.h"
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
@@ -178,7 +179,7 @@ static k_lead compare_k(const vg_rule_row *best, const vg_rule_row *usual, doubl
     double caught = (double)best->abstained_errors - (double)usual->abstained_errors;
     double given = (double)best->abstained_correct - (double)usual->abstained_correct;
     double error = sqrt(share_variance(fabs(caught), errors) + share_variance(fabs(given), right));
-    double wide = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2) * error, d = caught / errors - given / right;
+    double wide = vg_base__normal_quantile(1 - (1 - confidence) / 2) * error, d = caught / errors - given / right;
     return (k_lead){d, d - wide, d + wide, erfc(fabs(d) / error / sqrt(2))};
 }
 

@@ -17,8 +17,8 @@
  * An interval never excludes its own figure. Where a method has no answer (all resamples alike, a figure at its end)
  * the ends are NaN: no interval. */
 
+#include "base/distributions.h"
 #include "base/sort.h"
-#include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
 enum { FEWEST_EVENTS = 3, FEW = 200 };
@@ -31,29 +31,6 @@ static double quantile(const double *sorted, size_t count, double q) {
         return sorted[count - 1];
     double share = position - (double)below;
     return share > 0 ? sorted[below] + share * (sorted[below + 1] - sorted[below]) : sorted[below];
-}
-
-double vg_evaluate__normal_quantile(double probability) {
-    if (!(probability > 0 && probability < 1))
-        return probability == 0 ? -INFINITY : probability == 1 ? INFINITY : NAN;
-    double tail = probability < 0.5 ? probability : 1 - probability, low = 0, high = 40;
-    for (int i = 0; i < 60; i++) { /* erfc falls: bisect the upper tail */
-        double middle = (low + high) / 2;
-        if (0.5 * erfc(middle / sqrt(2)) > tail)
-            low = middle;
-        else
-            high = middle;
-    }
-    return probability < 0.5 ? -(low + high) / 2 : (low + high) / 2;
-}
-
-/* Student's t with `freedom` degrees, by the incomplete beta function. */
-double vg_evaluate__t_quantile(double probability, double freedom) {
-    if (!(freedom < 1e6) || probability == 0.5)
-        return vg_evaluate__normal_quantile(probability);
-    double tail = probability < 0.5 ? probability : 1 - probability, x = vg_beta__quantile(2 * tail, freedom / 2, 0.5);
-    double t = sqrt(freedom * (1 - x) / x);
-    return probability < 0.5 ? -t : t;
 }
 
 static void percentile(vg_estimate *e, double *values, size_t count, double confidence) {
@@ -93,7 +70,7 @@ static void transformed(vg_estimate *e, double events, double *values, size_t co
         values[i] = bounded ? logit(x) : log(x);
     }
     double spread = sqrt(vg_evaluate__variance(values, count)),
-           z = vg_evaluate__t_quantile(1 - (1 - confidence) / 2, events - 1);
+           z = vg_base__t_quantile(1 - (1 - confidence) / 2, events - 1);
     if (!(spread > 0))
         return;
     e->low = bounded ? inverse_logit(logit(v) - z * spread) : v * exp(-z * spread);
@@ -105,7 +82,7 @@ static void count_unseen_error(vg_estimate *e, const vg_interval_rule *rule, dou
     double v = e->value + rule->unseen_mean, spread = sqrt(square + rule->unseen_square) / (v * (1 - v));
     if (isnan(e->high) || !(v < 1))
         return;
-    double z = vg_evaluate__t_quantile(1 - (1 - confidence) / 2, rule->events - 1);
+    double z = vg_base__t_quantile(1 - (1 - confidence) / 2, rule->events - 1);
     e->high = fmax(e->high, inverse_logit(logit(v) + z * spread));
 }
 
@@ -117,8 +94,8 @@ void vg_evaluate__share_interval(vg_estimate *e, double rows, double deviation, 
     if (deviation > 0 && v > 0 && v < 1 && v * (1 - v) / deviation < rows)
         effective = v * (1 - v) / deviation;
     double hits = v * effective;
-    e->low = hits > 0 ? vg_beta__quantile(half, hits, effective - hits + 1) : 0;
-    e->high = hits < effective ? vg_beta__quantile(1 - half, hits + 1, effective - hits) : 1;
+    e->low = hits > 0 ? vg_base__beta_quantile(half, hits, effective - hits + 1) : 0;
+    e->high = hits < effective ? vg_base__beta_quantile(1 - half, hits + 1, effective - hits) : 1;
 }
 
 void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count,
@@ -172,12 +149,12 @@ static double newcombe_end(double area, double to, double z, double a, double b)
 void vg_evaluate__auroc_interval(vg_estimate *e, double deviation, double positives, double negatives,
                                  double confidence) {
     double v = e->value, fewer = positives < negatives ? positives : negatives, level = 1 - (1 - confidence) / 2;
-    double z = vg_evaluate__normal_quantile(level);
+    double z = vg_base__normal_quantile(level);
     e->low = e->high = NAN;
     if (isnan(v) || !(positives >= 1 && negatives >= 1))
         return;
     if (deviation > 0 && v > 0 && v < 1) {
-        double far = vg_evaluate__t_quantile(level, fewer > 2 ? fewer - 1 : 1) * sqrt(deviation) / (v * (1 - v));
+        double far = vg_base__t_quantile(level, fewer > 2 ? fewer - 1 : 1) * sqrt(deviation) / (v * (1 - v));
         e->low = inverse_logit(logit(v) - far);
         e->high = inverse_logit(logit(v) + far);
     }

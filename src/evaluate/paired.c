@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "base/distributions.h"
 #include "base/sort.h"
-#include "evaluate/bounds.h"
 
 /* Linear interpolation of sorted values, as NumPy does by default. */
 static double quantile(const double *sorted, size_t count, double share) {
@@ -48,5 +48,5 @@ double vg_evaluate__mcnemar(size_t a, size_t b) {
     if (a == b)
         return 1;
     /* P(X <= least) of X ~ Binomial(all, 1/2). */
-    return fmin(1, 2 * vg_beta__cdf(0.5, (double)(all - least), (double)(least + 1)));
+    return fmin(1, 2 * vg_base__beta_cdf(0.5, (double)(all - least), (double)(least + 1)));
 }

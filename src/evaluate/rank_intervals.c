@@ -8,6 +8,7 @@
  * is random as well, with variance c (1 - c) / N; both distances are added as squares. Rows that come in samples
  * (multilabel) count as rows / f, f the factor by which the accuracy's variance over samples exceeds that of
  * independent rows. */
+#include "base/distributions.h"
 #include "evaluate/evaluate_internal.h"
 
 void vg_evaluate__pass_risk(double *below, double *within, const vg_rank_plan *plan, double risk, double rows,
@@ -42,7 +43,7 @@ static double away(double value, double end, double z, double samples) {
 
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
                                     double confidence) {
-    double ends[2], z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
+    double ends[2], z = vg_base__normal_quantile(1 - (1 - confidence) / 2);
     bracket(ends, places, rows, risk, factor, z);
     vg_evaluate__coverage_ends(e, ends[0] / (double)rows, ends[1] / (double)rows, z, (double)rows / factor);
 }

@@ -1,5 +1,6 @@
 /* rank_parts.c - a ranking from parts of its rows: each part is walked with the counts of rows and errors before it,
  * and the sums of the walks are added. Formulas: rank_sums.c. */
+#include "base/distributions.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/rank_tied.h"
 
@@ -38,7 +39,7 @@ static void walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_gro
 
 static void plan_intervals(vg_rank_plan *plan, const vg_rank_part *part, const vg_evaluate_options *o) {
     plan->unit = part->rows_per_sample > 1 ? part->rows_per_sample : 1;
-    plan->z = o->resamples > 0 ? vg_evaluate__normal_quantile(1 - (1 - o->confidence) / 2) : 0;
+    plan->z = o->resamples > 0 ? vg_base__normal_quantile(1 - (1 - o->confidence) / 2) : 0;
 }
 
 static void keep_sums(vg_rank_part *own, const vg_rank_sums *sums) {

@@ -1,7 +1,7 @@
 /* set_tally.c - figures of prediction sets from counts: coverage, sizes, and their intervals. See vg_set_figures. */
 #include <math.h>
 
-#include "evaluate/bounds.h"
+#include "base/distributions.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/set_rule.h"
 
@@ -26,8 +26,8 @@ static vg_estimate share(unsigned long long part, unsigned long long whole, doub
     if (whole == 0)
         return (vg_estimate){NAN, NAN, NAN};
     double tail = (1 - confidence) / 2, n = (double)whole, k = (double)part;
-    return (vg_estimate){k / n, part == 0 ? 0 : vg_beta__quantile(tail, k, n - k + 1),
-                         part == whole ? 1 : vg_beta__quantile(1 - tail, k + 1, n - k)};
+    return (vg_estimate){k / n, part == 0 ? 0 : vg_base__beta_quantile(tail, k, n - k + 1),
+                         part == whole ? 1 : vg_base__beta_quantile(1 - tail, k + 1, n - k)};
 }
 
 /* The size of the set with index `place` in rising order of size. */
@@ -102,7 +102,7 @@ static void risk(vg_set_figures *out, double sum, double squares, double n, doub
 
 void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *t, bool multilabel, double confidence) {
     const vg_estimate none = {NAN, NAN, NAN};
-    double z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
+    double z = vg_base__normal_quantile(1 - (1 - confidence) / 2);
     unsigned long long held = 0;
     *out = (vg_set_figures){.samples = t->samples, .labelled = t->labelled};
     out->expected_low = out->expected_high = NAN;
@@ -135,7 +135,7 @@ static void ratio_interval(vg_estimate *r, const vg_set_units *u, size_t f, doub
 }
 
 unsigned long long vg_set_tally__unit_figures(vg_set_figures *out, const vg_set_tally *t, double confidence) {
-    double z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
+    double z = vg_base__normal_quantile(1 - (1 - confidence) / 2);
     vg_set_units u = t->units;
     vg_set_units__close(&u);
     if (t->labelled)
@@ -154,6 +154,6 @@ unsigned long long vg_set_tally__unit_figures(vg_set_figures *out, const vg_set_
 void vg_set__beta_law(double *low, double *high, size_t n, double alpha, double confidence) {
     size_t place = vg_set__quantile_place(n, alpha);
     double tail = (1 - confidence) / 2, l = (double)place;
-    *low = place > n ? 1 : place == 0 ? 0 : vg_beta__quantile(tail, l, (double)(n + 1) - l);
-    *high = place > n ? 1 : place == 0 ? 0 : vg_beta__quantile(1 - tail, l, (double)(n + 1) - l);
+    *low = place > n ? 1 : place == 0 ? 0 : vg_base__beta_quantile(tail, l, (double)(n + 1) - l);
+    *high = place > n ? 1 : place == 0 ? 0 : vg_base__beta_quantile(1 - tail, l, (double)(n + 1) - l);
 }

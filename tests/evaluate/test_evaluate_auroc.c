@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/distributions.h"
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
 #include "vargate/evaluate.h"
@@ -79,7 +80,7 @@ static void test_delong(void **state) {
             hits += positive[i];
         size_t fewer = hits < N - hits ? hits : N - hits;
         assert_true(fewer >= 200); /* below, Newcombe's interval may be the wider one */
-        double t = vg_evaluate__t_quantile(.975, (double)fewer - 1);
+        double t = vg_base__t_quantile(.975, (double)fewer - 1);
         double spread = sqrt(covariance(a, area, a, area, positive, N)) / (area * (1 - area)),
                logit = log(area / (1 - area));
         near(log(e.high / (1 - e.high)), logit + t * spread, "upper end");

@@ -1,4 +1,4 @@
-/* test_evaluate_intervals.c - quantiles, intervals, the lead of the best measure and the figures of classes, on numbers
+/* test_evaluate_intervals.c - intervals, the lead of the best measure and the figures of classes, on numbers
  * found by hand or by another program, and at the ends where a method changes. */
 #include <math.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "evaluate/bounds.h"
+#include "base/distributions.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/paired.h"
 #include "vargate/evaluate.h"
@@ -27,22 +27,8 @@ static void is(vg_estimate e, double low, double high) {
     near(e.high, high);
 }
 
-static void quantiles(void **state) {
+static void variance(void **state) {
     (void)state;
-    near(vg_evaluate__normal_quantile(0.5), 0);
-    near(vg_evaluate__normal_quantile(0.975), 1.959963984540054);
-    near(vg_evaluate__normal_quantile(0.025), -1.959963984540054);
-    near(vg_evaluate__normal_quantile(1e-10), -6.361340902404056);
-    assert_true(vg_evaluate__normal_quantile(0) == -INFINITY && vg_evaluate__normal_quantile(1) == INFINITY);
-    assert_true(isnan(vg_evaluate__normal_quantile(2)) && isnan(vg_evaluate__normal_quantile(-1)));
-    near(vg_evaluate__t_quantile(0.975, 1), 12.706204736432095);
-    near(vg_evaluate__t_quantile(0.975, 5), 2.5705818366147395);
-    near(vg_evaluate__t_quantile(0.025, 5), -2.5705818366147395);
-    near(vg_evaluate__t_quantile(0.95, 2), 2.919985580353726);
-    near(vg_evaluate__t_quantile(0.5, 3), 0);
-    assert_true(vg_evaluate__t_quantile(0.9, 1e6) == vg_evaluate__normal_quantile(0.9));
-    assert_true(vg_evaluate__t_quantile(0.9, 999999) > vg_evaluate__normal_quantile(0.9));
-    assert_true(vg_evaluate__t_quantile(0.9, NAN) == vg_evaluate__normal_quantile(0.9));
     const double some[] = {1, 2, 6};
     near(vg_evaluate__variance(some, 3), 7);
     near(vg_evaluate__variance(some, 1), 0);
@@ -274,9 +260,9 @@ static void classes(void **state) {
     assert_true(out[0].recall.value == .6 && isnan(out[0].recall.low) && isnan(out[0].precision.high));
     e.resamples = 20;
     vg_evaluate__class_estimates(&e);
-    is(out[0].recall, vg_beta__quantile(.05, 6, 5), vg_beta__quantile(.95, 7, 4));
-    is(out[0].precision, vg_beta__quantile(.05, 6, 3), vg_beta__quantile(.95, 7, 2));
-    is(out[2].recall, 0, vg_beta__quantile(.95, 1, 5));
+    is(out[0].recall, vg_base__beta_quantile(.05, 6, 5), vg_base__beta_quantile(.95, 7, 4));
+    is(out[0].precision, vg_base__beta_quantile(.05, 6, 3), vg_base__beta_quantile(.95, 7, 2));
+    is(out[2].recall, 0, vg_base__beta_quantile(.95, 1, 5));
     assert_true(isnan(out[2].precision.low) && isnan(out[1].recall.low));
     e.measure_count = 2; /* without gmu the first */
     vg_evaluate__class_estimates(&e);
@@ -377,10 +363,10 @@ static void dependent_bins(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles), cmocka_unit_test(transformed),    cmocka_unit_test(areas),
-        cmocka_unit_test(aurocs),    cmocka_unit_test(differences),    cmocka_unit_test(leaders),
-        cmocka_unit_test(classes),   cmocka_unit_test(resampled_lead), cmocka_unit_test(lead_by_variance),
-        cmocka_unit_test(finished),  cmocka_unit_test(dependent_bins),
+        cmocka_unit_test(variance), cmocka_unit_test(transformed),    cmocka_unit_test(areas),
+        cmocka_unit_test(aurocs),   cmocka_unit_test(differences),    cmocka_unit_test(leaders),
+        cmocka_unit_test(classes),  cmocka_unit_test(resampled_lead), cmocka_unit_test(lead_by_variance),
+        cmocka_unit_test(finished), cmocka_unit_test(dependent_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

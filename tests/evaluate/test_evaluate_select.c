@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/distributions.h"
 #include "base/random.h"
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
@@ -330,8 +331,9 @@ static void test_refusals(void **state) {
     o.confidence = 1;
     assert_int_equal(vg_select_k(&s, u, errors, 1, &o), VG_ERR_ARGUMENT);
     assert_true(vg_bounds__clopper_pearson(0, 0, .95) == 1 && vg_bounds__clopper_pearson(5, 5, .95) == 1);
-    assert_true(isnan(vg_beta__quantile(.5, -1, 1)) && isnan(vg_beta__cdf(.5, 0, 1)));
-    assert_true(vg_beta__cdf(-1, 2, 2) == 0 && vg_beta__cdf(2, 2, 2) == 1 && vg_beta__quantile(1, 2, 2) == 1);
+    assert_true(isnan(vg_base__beta_quantile(.5, -1, 1)) && isnan(vg_base__beta_cdf(.5, 0, 1)));
+    assert_true(vg_base__beta_cdf(-1, 2, 2) == 0 && vg_base__beta_cdf(2, 2, 2) == 1 &&
+                vg_base__beta_quantile(1, 2, 2) == 1);
 }
 
 int main(void) {

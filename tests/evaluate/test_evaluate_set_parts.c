@@ -1,6 +1,7 @@
 /* test_evaluate_set_parts.c - the parts of prediction sets one by one: figures from counts written down by hand,
  * quantiles and p-values, thresholds of multilabel sets and tuning against plain searches, names of groups, and the
  * bounds of every option. */
+#include "base/distributions.h"
 #include "evaluate/prediction_sets.h"
 #include "evaluate/select_internal.h"
 #include "sets_util.h"
@@ -17,10 +18,10 @@ static void is(vg_estimate found, double value, double low, double high) {
 }
 
 static double cp_low(double part, double n, double confidence) {
-    return part > 0 ? vg_beta__quantile((1 - confidence) / 2, part, n - part + 1) : 0;
+    return part > 0 ? vg_base__beta_quantile((1 - confidence) / 2, part, n - part + 1) : 0;
 }
 static double cp_high(double part, double n, double confidence) {
-    return part < n ? vg_beta__quantile(1 - (1 - confidence) / 2, part + 1, n - part) : 1;
+    return part < n ? vg_base__beta_quantile(1 - (1 - confidence) / 2, part + 1, n - part) : 1;
 }
 static void is_share(vg_estimate found, double part, double n, double confidence) {
     is(found, part / n, cp_low(part, n, confidence), cp_high(part, n, confidence));

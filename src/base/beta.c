@@ -1,11 +1,12 @@
-/* beta.c - the regularised incomplete beta function, its inverse, and the Clopper-Pearson bound.
+/* beta.c - the regularised incomplete beta function and its inverse.
  *
  *     I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * F,   F the continued fraction (Lentz), for x below (a+1)/(a+b+2); else by
  *     I_x(a, b) = 1 - I_{1-x}(b, a)
  * The leading factor is the binomial probability in the saddle-point form of Loader (2000): Stirling remainders and
  * deviances instead of differences of large log-gammas, so it keeps full precision at millions of samples. */
-#include "evaluate/bounds.h"
-#include "evaluate/evaluate_internal.h"
+#include <math.h>
+
+#include "base/distributions.h"
 
 static const double two_pi = 6.283185307179586476925;
 
@@ -81,7 +82,7 @@ static void both_tails(double *lower, double *upper, double x, double y, double 
     }
 }
 
-double vg_beta__cdf(double x, double a, double b) {
+double vg_base__beta_cdf(double x, double a, double b) {
     if (isnan(x) || !(a > 0 && b > 0) || !isfinite(a) || !isfinite(b))
         return NAN;
     if (x <= 0)
@@ -117,19 +118,13 @@ static double solve(double p, double q, double a, double b) {
     return x;
 }
 
-double vg_beta__quantile(double probability, double a, double b) {
+double vg_base__beta_quantile(double probability, double a, double b) {
     if (!(probability >= 0 && probability <= 1) || !(a > 0 && b > 0) || !isfinite(a) || !isfinite(b))
         return NAN;
     if (probability == 0 || probability == 1)
         return probability;
     /* A quantile close to 1 is more accurate as 1 minus that of the other tail. */
-    double middle = vg_beta__cdf(0.5, a, b);
+    double middle = vg_base__beta_cdf(0.5, a, b);
     return probability > middle ? 1 - solve(1 - probability, probability, b, a)
                                 : solve(probability, 1 - probability, a, b);
-}
-
-double vg_bounds__clopper_pearson(size_t errors, size_t n, double confidence) {
-    if (errors >= n)
-        return 1;
-    return vg_beta__quantile(confidence, (double)errors + 1, (double)(n - errors));
 }
