@@ -316,9 +316,12 @@ def test_one_image_is_not_held_out(p: np.ndarray[Any, Any]) -> None:
     assert (k.images, k.folds, k.supported) == (1, 0, "none")
 
 
-def test_calibrators_are_not_compared_on_sites(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
-    e = vargate.evaluate(vargate.score(p, axes="NMCHW", labels=maps, ignore=255))
-    assert "calibrator" not in [finding.about for finding in e.findings]
+def test_scores_of_sites_are_not_tested(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:
+    """Tests and intervals would take sites for independent samples; those of predictions with axes draw images."""
+    scores = vargate.score(p, axes="NMCHW", labels=maps, ignore=255)
+    assert [finding.about for finding in vargate.evaluate(scores).findings] == ["diversity"]
+    with pytest.raises(ValueError, match="pass predictions with axes"):
+        vargate.evaluate(scores, bootstrap=20)
 
 
 def test_sites_left_out(p: np.ndarray[Any, Any], maps: np.ndarray[Any, Any]) -> None:

@@ -408,7 +408,8 @@ def evaluate(
     p : Scores or array_like (N, M, C)
         Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean``
         and ``std``. Images and volumes (``axes="NMCHW"``; an array, a list with one array per member, or a file) are
-        evaluated site by site in memory that does not grow with their number; a file is not loaded.
+        evaluated site by site in memory that does not grow with their number; a file is not loaded. Of `Scores` of
+        images there are no tests and no intervals: these draw images, not sites, and need the predictions.
     labels : array_like of int, or path
         True classes (N,), 0/1 (N, C) in multilabel mode, or label maps (N, H, W) of images. May be left out when the
         scores, or the file, have them.
@@ -461,6 +462,8 @@ def evaluate(
         s = as_scores(p, labels, scoring)
     if s.labels is None:
         raise ValueError("labels are needed: true classes (N,), or 0/1 (N, C) in multilabel mode")
+    if s.sites is not None and bootstrap:
+        raise ValueError("bootstrap would draw sites of these Scores, not images; pass predictions with axes instead")
     ks = _native.doubles(s._k)
     at_coverages, at_risks = points(coverages, "coverages"), points(risks, "risks")
     c_coverages, c_risks = _native.doubles(at_coverages), _native.doubles(at_risks)
@@ -492,7 +495,9 @@ def evaluate(
             found = evaluation_of(out.contents, s.m, s.classes, s._figures)
         finally:
             _native.lib.vg_evaluation_free(out)
-    if found.multilabel or s.sites is not None:  # calibrators are compared on independent samples
+    if s.sites is not None:  # the tests behind the other findings assume independent rows, which sites are not
+        return replace(found, findings=tuple(f for f in found.findings if f.about == "diversity"))
+    if found.multilabel:  # calibrators are compared on independent samples
         return found
     return replace(found, findings=(*found.findings, _calibrator(s, s.labels, threads)))
 
