@@ -107,23 +107,19 @@ static void fits_of_k(void **state) {
     (void)state;
     problem p = make_problem(40, 3, 3, 4, 1, 1);
     fit_case f = {&p, VG_CALIBRATE_OPTIONS_INIT};
-    walk_faults((fault_walk){.what = "k",
-                             .body = fit_k,
-                             .context = &f,
-                             .figure = &figure,
-                             .kind = "alloc",
-                             .status = VG_ERR_MEMORY,
-                             .tolerated = 1});
+    fault_walk memory = {.what = "k",
+                         .body = fit_k,
+                         .context = &f,
+                         .figure = &figure,
+                         .kind = "alloc",
+                         .status = VG_ERR_MEMORY,
+                         .tolerated = 1};
+    walk_faults(memory);
     walk_faults((fault_walk){.what = "k", .body = fit_k, .context = &f, .figure = &figure, .kind = "thread"});
     f.options.image_ends = (const size_t[]){20, 40};
     f.options.image_count = 2;
-    walk_faults((fault_walk){.what = "k of images",
-                             .body = fit_k,
-                             .context = &f,
-                             .figure = &figure,
-                             .kind = "alloc",
-                             .status = VG_ERR_MEMORY,
-                             .tolerated = 1});
+    memory.what = "k of images";
+    walk_faults(memory);
     free_problem(&p);
 }
 
