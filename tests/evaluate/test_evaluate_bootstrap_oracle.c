@@ -2,40 +2,19 @@
  * are written out with repetition, its figures are computed from plain definitions in long double, and the intervals
  * are made from these by the formulas of docs/evaluation.md. Values are on coarse grids: rows are tied, margin ratios
  * equal a k, probabilities equal 0 and 1; some inputs have only right or only wrong rows. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#define WITHIN 1e-11L
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/distributions.h"
-#include "base/random.h"
 #include "evaluate/evaluate_internal.h"
 #include "evaluate/paired.h"
-
-typedef long double real;
+#include "oracle_util.h"
 
 enum { SAMPLES = 80, CLASSES = 4, CELLS = SAMPLES * CLASSES, MEASURES = 3, MOST_K = 3, COVERAGES = 4, RISKS = 3 };
 enum { OF_MEASURE = VG_RANK_FIXED + COVERAGES + RISKS, RESAMPLES = 19 };
 enum { FIGURES = VG_TALLY_FIGURES + MEASURES * OF_MEASURE + 2 * MOST_K };
 
 static const double coverages[COVERAGES] = {0.01, 0.5, 0.75, 1}, risks[RISKS] = {0, 0.25, 1}, grid_k[] = {1, 0.5, 2};
-
-static char place[120]; /* which trial, for messages */
-
-static void near(const char *what, double found, real expected) {
-    if (isnan(found) && isnan((double)expected))
-        return;
-    if (!(fabsl((real)found - expected) <= 1e-11L * (1 + fabsl(expected))))
-        fail_msg("%s: %s is %.17g, expected %.17Lg", place, what, found, expected);
-}
-
-static size_t below(vg_random *random, size_t n) { return (size_t)vg_random__below(random, n); }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 typedef struct trial {
@@ -571,26 +550,24 @@ static void check_trial(const trial *t) {
     vg_tally_free(tally);
 }
 
-static void trials(bool multilabel, size_t count) {
+typedef struct kind {
+    bool multilabel;
+    size_t count;
+} kind;
+
+static void test_trials(void **state) {
     static trial t;
-    for (size_t i = 0; i < count; i++) {
-        make_trial(&t, i, multilabel);
+    const kind *trials = *state;
+    for (size_t i = 0; i < trials->count; i++) {
+        make_trial(&t, i, trials->multilabel);
         snprintf(place, sizeof place, "trial %zu, n %zu, classes %zu, resamples %zu", i, t.n, t.classes, t.resamples);
         check_trial(&t);
     }
 }
 
-static void test_multiclass(void **state) {
-    (void)state;
-    trials(false, 120);
-}
-
-static void test_multilabel(void **state) {
-    (void)state;
-    trials(true, 100);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel)};
+    static kind multiclass = {false, 120}, multilabel = {true, 100};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_trials, &multiclass),
+                                       cmocka_unit_test_prestate(test_trials, &multilabel)};
     return cmocka_run_group_tests_name("evaluate: resamples by plain definitions", tests, NULL, NULL);
 }

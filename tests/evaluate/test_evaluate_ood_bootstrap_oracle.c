@@ -2,36 +2,15 @@
  * resample are written out with repetition, the figures are counted in pairs of samples in long double, and the
  * intervals are made from these by the formulas of docs/evaluation.md. Values are coarse, so that most are tied within
  * and across the sides; some sides are separated entirely. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#define WITHIN 1e-11L
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/distributions.h"
-#include "base/random.h"
+#include "oracle_util.h"
 #include "vargate/evaluate.h"
-
-typedef long double real;
 
 enum { MOST = 60, RESAMPLES = 19, MEASURES = 2 };
 enum { OUT, IN, FPR95, FIGURES };
-
-static char place[96]; /* which trial, for messages */
-
-static void near(const char *what, double found, real expected) {
-    if (isnan(found) && isnan((double)expected))
-        return;
-    if (!(fabsl((real)found - expected) <= 1e-11L * (1 + fabsl(expected))))
-        fail_msg("%s: %s is %.17g, expected %.17Lg", place, what, found, expected);
-}
-
-static size_t below(vg_random *random, size_t n) { return (size_t)vg_random__below(random, n); }
 
 typedef struct trial {
     size_t n[2]; /* ID and OOD samples */

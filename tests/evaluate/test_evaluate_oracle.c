@@ -1,35 +1,14 @@
 /* test_evaluate_oracle.c - whole evaluations and OOD figures of random small inputs against their plain definitions:
  * counting, pairs of rows and sums in long double, O(N^2). Values are coarse, so that most rows are tied; some columns
  * are constant, some inputs have only right or only wrong rows. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#define WITHIN 2e-12L
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/random.h"
+#include "oracle_util.h"
 #include "vargate/evaluate.h"
 
-typedef long double real;
-
 enum { MOST = 200, CLASSES = 5, CELLS = MOST * CLASSES, POINTS = 7, MEASURES = 3 };
-
-static char place[96]; /* which trial, for messages */
-
-static void near(const char *what, double found, real expected) {
-    if (isnan(found) && isnan((double)expected))
-        return;
-    if (!(fabsl((real)found - expected) <= 2e-12L * (1 + fabsl(expected))))
-        fail_msg("%s: %s is %.17g, expected %.17Lg", place, what, found, expected);
-}
-
-static size_t below(vg_random *random, size_t n) { return (size_t)vg_random__below(random, n); }
 
 /* `levels` different values, from the smallest steps of double to large ones, of both signs. */
 static void fill(double *values, size_t count, vg_random *random) {
