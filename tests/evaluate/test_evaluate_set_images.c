@@ -272,6 +272,20 @@ static void wrong_labels_are_named(void **state) {
     o.scoring = &scoring;
     vg_sets *sets;
     assert_int_equal(vg_sets_new(&sets, &o), VG_ERR_ARGUMENT);
+    /* test samples as sites, with labels that are not */
+    int32_t size[N * C];
+    int64_t *labels = calloc(N * C, sizeof *labels);
+    vg_set_places places = VG_SET_PLACES_INIT;
+    places.size = size, places.sites = S;
+    o.sites = 0;
+    sets = new_sets(&o, 1);
+    for (size_t i = 0; i < N * C; i++)
+        labels[i] = i % 3 == 0;
+    ok(vg_sets_feed(sets, NULL, &block, labels, NULL));
+    assert_int_equal(vg_sets_feed(sets, &places, &block, labels, NULL), VG_ERR_ARGUMENT);
+    assert_non_null(strstr(vg_error_message(), "they do not go with multilabel"));
+    vg_sets_free(sets);
+    free(labels);
     samples_free(&s);
 }
 

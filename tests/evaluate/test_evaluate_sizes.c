@@ -62,6 +62,14 @@ static void evaluations(void **state) {
     REFUSED(vg_evaluate(&e, t, four, 4, &o), VG_ERR_MEMORY, "results of 4 measures and 2 classes do not fit memory");
     assert_null(e);
     vg_tally_free(t);
+    vg_tally_options resampled = VG_TALLY_OPTIONS_INIT;
+    resampled.bootstrap = 1;
+    ACCEPTED(vg_tally_new(&t, 2, &resampled));
+    ACCEPTED(vg_tally_feed(t, mean, NULL, labels, 2));
+    o.curve_points = 0;
+    o.resamples = half;
+    REFUSED(vg_evaluate(&e, t, four, 4, &o), VG_ERR_MEMORY, "9223372036854775808 resamples do not fit memory");
+    vg_tally_free(t);
 }
 
 static void columns(void **state) {

@@ -1,6 +1,7 @@
 /* test_measures_extremes.c - the ends of the scale of k and of the number of members, against the reference in every
  * SIMD tier: the largest k with the largest factor of every class, at which the normalisers Z_m are smallest; one
- * member, of which k changes nothing; and members that lie below the floor at some k alone. */
+ * member, of which k changes nothing; and members that lie below the floor at some k alone, or
+ * of whom one alone does. */
 #include "measures_util.h"
 
 static score_case *cases;
@@ -63,6 +64,32 @@ static void add_floors_of_later_gates(void) {
         }
 }
 
+/* The members of a sample are equal but for one, which has a quarter of what the others have in one class, or, of few
+ * members, lies below the floor there: every member in turn, of an even and an odd number. Each preset has a floor of
+ * its own form. */
+static void add_one_apart(vg_dtype dtype) {
+    static const size_t shapes[][3] = {{3, 3, 12}, {7, 7, 3}, {32, 32, 2}, {35, 35, 3}};
+    static const double three[] = {1, 2, 3};
+    for (int form = 0; form < 24; form++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            size_t n = shapes[s][0], c = shapes[s][2];
+            double *p = make_predictions(n, n, c, MAKE_DIRICHLET, 5);
+            vg_score_options o = VG_SCORE_OPTIONS_INIT;
+            assert_int_equal(vg_score_options_preset(&o, (vg_preset)(form % 3)), VG_OK);
+            o.task = form / 3 % 2 ? VG_TASK_MULTILABEL : VG_TASK_MULTICLASS;
+            o.k = three, o.k_count = form / 12 ? 3 : 1;
+            for (size_t i = 0; i < n; i++) {
+                double *first = p + i * n * c, *row = first + i * c;
+                for (size_t m = 1; m < n; m++)
+                    memcpy(first + m * c, first, c * sizeof *p);
+                double less = form / 6 % 2 && n < 10 ? 1e-20 : row[i % c] / 4;
+                row[(i + 1) % c] += row[i % c] - less;
+                row[i % c] = less;
+            }
+            add("one apart", p, dtype, shapes[s], &o);
+        }
+}
+
 static void within_tolerances(void **state) {
     (void)state;
     cases_agree(cases, case_count);
@@ -102,13 +129,15 @@ static int suite(void) {
 }
 
 int main(void) {
-    cases = ref_alloc(96, sizeof *cases);
+    cases = ref_alloc(512, sizeof *cases);
     rng_state = 77 + seed_shift();
     for (int wide = 0; wide < 2; wide++) {
         add_widest(wide ? VG_F64 : VG_F32);
         add_alone(wide ? VG_F64 : VG_F32);
     }
     add_floors_of_later_gates();
+    add_one_apart(VG_F32);
+    add_one_apart(VG_F64);
     int failed = run_cases(cases, case_count, suite);
     free(cases);
     return failed;
