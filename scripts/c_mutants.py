@@ -4,8 +4,8 @@ The source is read as a stream of tokens; comments, strings and preprocessor lin
 numbers. A change replaces one range of characters and keeps the number of lines. What no result can depend on, whatever
 the program does, is not changed:
 
-- a statement that names a prefetch (or vg_base__populate(), which asks for pages ahead), the condition or loop whose
-  body it is, a function that is named so, and the declaration of a variable that nothing else uses;
+- a statement that names a prefetch (or vg_base__populate() and what prefaults, which ask for pages ahead), the
+  condition or loop whose body it is, a function that is named so, and the declaration of a variable that nothing else uses;
 - the number of elements of a local array is not made larger, where no sizeof and no macro is given the array: a correct
   program uses no element that its array did not have.
 
@@ -45,6 +45,7 @@ KEYWORDS = {
 }  # fmt: skip
 
 
+FETCHES = ("prefetch", "PREFETCH", "__populate", "prefault")
 TYPES = {"char", "const", "double", "float", "int", "long", "short", "signed", "unsigned"}
 
 
@@ -120,7 +121,7 @@ def function_lines(source):
 
 
 def fetches_ahead(token):
-    return token.kind == "word" and any(name in token.text for name in ("prefetch", "PREFETCH", "__populate"))
+    return token.kind == "word" and any(name in token.text for name in FETCHES)
 
 
 def without_fetches(stream, inside):
