@@ -5,7 +5,8 @@ numbers. A change replaces one range of characters and keeps the number of lines
 the program does, is not changed:
 
 - a statement that names a prefetch (or vg_base__populate() and what prefaults, which ask for pages ahead), the
-  condition or loop whose body it is, a function that is named so, and the declaration of a variable that nothing else uses;
+  condition or loop whose body it is, a function that is named so, and the declaration of a variable that nothing else
+  uses;
 - the number of elements of a local array is not made larger, where no sizeof and no macro is given the array: a correct
   program uses no element that its array did not have.
 
