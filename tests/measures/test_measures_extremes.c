@@ -65,24 +65,23 @@ static void add_floors_of_later_gates(void) {
 }
 
 /* The members of a sample are equal but for one, which has a quarter of what the others have in one class, or, of few
- * members, lies below the floor there: every member in turn, of an even and an odd number. Each preset has a floor of
- * its own form. */
+ * members, lies below the floor there: the first and the last members in turn, of an even and an odd number. Each
+ * preset has a floor of its own form. */
 static void add_one_apart(vg_dtype dtype) {
-    static const size_t shapes[][3] = {{3, 3, 12}, {7, 7, 3}, {32, 32, 2}, {35, 35, 3}};
+    static const size_t shapes[][3] = {{3, 3, 12}, {7, 7, 3}, {4, 32, 2}, {4, 35, 3}};
     static const double three[] = {1, 2, 3};
-    for (int form = 0; form < 24; form++)
+    for (int form = 0; form < 12; form++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-            size_t n = shapes[s][0], c = shapes[s][2];
-            double *p = make_predictions(n, n, c, MAKE_DIRICHLET, 5);
+            size_t n = shapes[s][0], m = shapes[s][1], c = shapes[s][2];
+            double *p = make_predictions(n, m, c, MAKE_DIRICHLET, 5);
             vg_score_options o = VG_SCORE_OPTIONS_INIT;
             assert_int_equal(vg_score_options_preset(&o, (vg_preset)(form % 3)), VG_OK);
-            o.task = form / 3 % 2 ? VG_TASK_MULTILABEL : VG_TASK_MULTICLASS;
-            o.k = three, o.k_count = form / 12 ? 3 : 1;
+            o.k = three, o.k_count = form / 6 ? 3 : 1;
             for (size_t i = 0; i < n; i++) {
-                double *first = p + i * n * c, *row = first + i * c;
-                for (size_t m = 1; m < n; m++)
-                    memcpy(first + m * c, first, c * sizeof *p);
-                double less = form / 6 % 2 && n < 10 ? 1e-20 : row[i % c] / 4;
+                double *first = p + i * m * c, *row = first + (i < n / 2 ? i : m - n + i) * c;
+                for (size_t j = 1; j < m; j++)
+                    memcpy(first + j * c, first, c * sizeof *p);
+                double less = form / 3 % 2 && m < 10 ? 1e-20 : row[i % c] / 4;
                 row[(i + 1) % c] += row[i % c] - less;
                 row[i % c] = less;
             }
@@ -122,9 +121,42 @@ static void one_member_has_one_result(void **state) {
     }
 }
 
+/* Samples too large to be copied, whose classes do not lie side by side, have the results of those that do, bit by bit.
+ */
+static void strides_of_large_samples(void **state) {
+    enum { N = 2, M = 1400, C = 193 };
+    double *p = make_predictions(N, M, C, MAKE_DIRICHLET, 0.5);
+    float *even = ref_alloc((size_t)N * M * C, sizeof *even), *turned = ref_alloc((size_t)N * M * C, sizeof *turned);
+    double found[2][4][3 * N];
+    int32_t pred[2][N];
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    (void)state;
+    for (size_t i = 0; i < (size_t)N * M * C; i++) {
+        even[i] = (float)p[i];
+        turned[i % C * (N * M) + i / C] = even[i]; /* [c][n][m] */
+    }
+    for (int way = 0; way < 2; way++) {
+        vg_predictions view = vg_predictions_f32(way ? turned : even, N, M, C);
+        double(*to)[3 * N] = found[way];
+        vg_scores out = {.tu = to[0], .eu = to[1], .epkl = to[2], .gtu = to[3], .pred = pred[way]};
+        if (way)
+            view.stride_n = M, view.stride_m = 1, view.stride_c = (ptrdiff_t)N * M;
+        if (vg_score(&out, NULL, &view, &o) != VG_OK)
+            fail_msg("%s", vg_error_message());
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_memory_equal(found[0][i], found[1][i], N * sizeof(double));
+    assert_memory_equal(found[0][3], found[1][3], sizeof found[0][3]);
+    assert_memory_equal(pred[0], pred[1], sizeof pred[0]);
+    free(p);
+    free(even);
+    free(turned);
+}
+
 static int suite(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(within_tolerances), cmocka_unit_test(none_is_gated_out),
-                                       cmocka_unit_test(one_member_has_one_result)};
+                                       cmocka_unit_test(one_member_has_one_result),
+                                       cmocka_unit_test(strides_of_large_samples)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
