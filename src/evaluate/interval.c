@@ -48,6 +48,9 @@ double vg_evaluate__variance(const double *values, size_t count) {
     return count > 1 ? square / (double)(count - 1) : 0;
 }
 
+/* Resamples whose logarithms or logits spread less than that differ by rounding alone. */
+#define ALIKE 1e-9
+
 static double logit(double p) { return log(p) - log1p(-p); }
 static double inverse_logit(double x) { return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
@@ -71,7 +74,7 @@ static void transformed(vg_estimate *e, double events, double *values, size_t co
     }
     double spread = sqrt(vg_evaluate__variance(values, count)),
            z = vg_base__t_quantile(1 - (1 - confidence) / 2, events - 1);
-    if (!(spread > 0))
+    if (!(spread > ALIKE))
         return;
     e->low = bounded ? inverse_logit(logit(v) - z * spread) : v * exp(-z * spread);
     e->high = bounded ? inverse_logit(logit(v) + z * spread) : v * exp(z * spread);

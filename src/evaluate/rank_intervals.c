@@ -33,12 +33,10 @@ static void bracket(double found[2], const uint8_t *places, size_t rows, double 
     }
 }
 
-/* From a coverage to `end`, extended by the variation of the coverage itself. */
-static double away(double value, double end, double z, double samples) {
+/* How far the interval reaches from a coverage to `end`, extended by the variation of the coverage itself. */
+static double reach(double value, double end, double z, double samples) {
     double noise = end * (1 - end) / samples;
-    double far = sqrt((end - value) * (end - value) + z * z * noise);
-    double place = end < value ? value - far : value + far;
-    return place < 0 ? 0 : place > 1 ? 1 : place;
+    return sqrt((end - value) * (end - value) + z * z * noise);
 }
 
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
@@ -50,7 +48,9 @@ void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_
 
 void vg_evaluate__coverage_ends(vg_estimate *e, double below, double within, double z, double samples) {
     double low = below < e->value ? below : e->value, high = within > e->value ? within : e->value;
-    e->low = low > 0 ? away(e->value, low, z, samples) : 0;
-    e->high = high < 1 ? away(e->value, high, z, samples) : 1;
-    e->low = e->low < e->value ? e->low : e->value;
+    e->low = e->high = NAN;
+    if (isnan(e->value))
+        return;
+    e->low = low > 0 ? fmax(0, e->value - reach(e->value, low, z, samples)) : 0;
+    e->high = high < 1 ? fmin(1, e->value + reach(e->value, high, z, samples)) : 1;
 }

@@ -93,13 +93,17 @@ void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, doubl
     sums->seen += errors;
 }
 
+/* Of the best order the difference of two sums is no more than their rounding errors, and E-AURC is 0. */
+#define ROUNDING 1e-14
+
 void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank_plan *plan) {
     double n = plan->n, wrong = sums->total, right = n - wrong;
     cover(sums, plan, n);
     /* The best order has the errors last: risk 0, then (i - right) / i. */
     double best = n > 0 ? (wrong - right * vg_evaluate__tail_at(plan, right)) / n : NAN;
     values[VG_RANK_AURC] = n > 0 ? sums->aurc / n : NAN;
-    values[VG_RANK_EAURC] = values[VG_RANK_AURC] - best;
+    double excess = values[VG_RANK_AURC] - best;
+    values[VG_RANK_EAURC] = fabs(excess) <= ROUNDING * (wrong / n) ? 0 : excess;
     values[VG_RANK_AUGRC] = n > 0 ? sums->augrc / (n * n) : NAN;
     values[VG_RANK_AUROC] = wrong > 0 && right > 0 ? sums->pairs / (wrong * right) : NAN;
     values[VG_RANK_AUPR] = wrong > 0 ? sums->precision / wrong : NAN;

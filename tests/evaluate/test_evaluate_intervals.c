@@ -52,7 +52,9 @@ static void transformed(void **state) {
     is(interval(.4, VG_INTERVAL_LOGIT, 5, open, 4), 0.016631365414300124, 0.9633415283644504);
     is(interval(.4, VG_INTERVAL_LOG, 5, powers, 4), 0.014951035194917564, 10.701600117588526);
     is(interval(.4, VG_INTERVAL_LOG, 5, (double[]){0, .25, .5, 2}, 4), 0.014951035194917564, 10.701600117588526);
-    is(interval(1.5, VG_INTERVAL_LOG, 5, same, 3), NAN, NAN); /* no spread */
+    is(interval(1.5, VG_INTERVAL_LOG, 5, same, 3), NAN, NAN);                                    /* no spread */
+    is(interval(.4, VG_INTERVAL_LOGIT, 5, (double[]){.4, .4 - 1e-16, .4 + 1e-16}, 3), NAN, NAN); /* but rounding */
+    assert_true(interval(.4, VG_INTERVAL_LOGIT, 5, (double[]){.4, .4 - 1e-8, .4 + 1e-8}, 3).low < .4);
     is(interval(1, VG_INTERVAL_LOGIT, 5, open, 4), NAN, NAN); /* at an end */
     is(interval(0, VG_INTERVAL_LOGIT, 5, open, 4), NAN, NAN);
     is(interval(0, VG_INTERVAL_LOG, 5, open, 4), NAN, NAN);
@@ -71,6 +73,45 @@ static void transformed(void **state) {
         steps[i] = 40 - i;
     vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_PERCENTILE, 0, 0, 0}, steps, 41, 0.95);
     is(e, 1, 39);
+}
+
+/* Of the best order E-AURC is 0 and not what rounding leaves of a difference; of one inversion it is not. */
+static void best_orders(void **state) {
+    static uint8_t errors[3000];
+    static double u[3000];
+    (void)state;
+    for (size_t n = 2; n <= 3000; n = n * 5 / 4 + 1)
+        for (size_t wrong = 1; wrong < n; wrong = 2 * wrong + n / 7) {
+            vg_ranking found;
+            vg_measure measure = {"u", u, 1, 0};
+            for (size_t r = 0; r < n; r++) {
+                u[r] = (double)r;
+                errors[r] = r >= n - wrong;
+            }
+            assert_int_equal(vg_rank(&found, &measure, errors, n, NULL), VG_OK);
+            assert_true(found.eaurc.value == 0);
+            errors[n - wrong - 1] = 1, errors[n - wrong] = 0;
+            assert_int_equal(vg_rank(&found, &measure, errors, n, NULL), VG_OK);
+            near(found.eaurc.value * (double)n * (double)(n - wrong), 1);
+        }
+}
+
+/* Where the risk of the coverage itself is certainly too low, its own variation is left, on both sides. */
+static void coverage_ends(void **state) {
+    vg_estimate e = {.5, 7, 7};
+    const double wide = 1.96 * sqrt(.25 / 80);
+    (void)state;
+    vg_evaluate__coverage_ends(&e, .5, .5, 1.96, 80);
+    is(e, .5 - wide, .5 + wide);
+    vg_evaluate__coverage_ends(&e, .6, .4, 1.96, 80);
+    is(e, .5 - wide, .5 + wide);
+    vg_evaluate__coverage_ends(&e, 0, 1, 1.96, 80);
+    is(e, 0, 1);
+    vg_evaluate__coverage_ends(&e, .01, .99, 1.96, 1);
+    is(e, 0, 1);
+    e.value = NAN;
+    vg_evaluate__coverage_ends(&e, .1, .2, 1.96, 80);
+    is(e, NAN, NAN);
 }
 
 /* An area: an upper end with one unseen error, never below that of the resamples; none where there is no interval. */
@@ -363,10 +404,19 @@ static void dependent_bins(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variance), cmocka_unit_test(transformed),    cmocka_unit_test(areas),
-        cmocka_unit_test(aurocs),   cmocka_unit_test(differences),    cmocka_unit_test(leaders),
-        cmocka_unit_test(classes),  cmocka_unit_test(resampled_lead), cmocka_unit_test(lead_by_variance),
-        cmocka_unit_test(finished), cmocka_unit_test(dependent_bins),
+        cmocka_unit_test(variance),
+        cmocka_unit_test(transformed),
+        cmocka_unit_test(best_orders),
+        cmocka_unit_test(coverage_ends),
+        cmocka_unit_test(areas),
+        cmocka_unit_test(aurocs),
+        cmocka_unit_test(differences),
+        cmocka_unit_test(leaders),
+        cmocka_unit_test(classes),
+        cmocka_unit_test(resampled_lead),
+        cmocka_unit_test(lead_by_variance),
+        cmocka_unit_test(finished),
+        cmocka_unit_test(dependent_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
