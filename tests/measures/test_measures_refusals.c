@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "measures/device_scorer_api.h"
 #include "refusal.h"
 #include "vargate/measures.h"
 
@@ -281,9 +282,22 @@ static void beside(void **state) {
         }
 }
 
+/* Where a scorer of a device cannot be made, there is none. */
+static void no_device(void **state) {
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    vg_device_scorer *made = (vg_device_scorer *)(void *)&o;
+    (void)state;
+    if (vg_device_scorer__available() != VG_OK) {
+        REFUSED(vg_device_scorer__new(&made, 3, 4, &o), VG_ERR_UNSUPPORTED, "no CUDA device: ");
+        assert_null(made);
+        vg_device_scorer__free(made);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options), cmocka_unit_test(temperatures), cmocka_unit_test(switches), cmocka_unit_test(rows),
-        cmocka_unit_test(blocks),  cmocka_unit_test(progress),     cmocka_unit_test(beside)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(options),  cmocka_unit_test(temperatures),
+                                       cmocka_unit_test(switches), cmocka_unit_test(rows),
+                                       cmocka_unit_test(blocks),   cmocka_unit_test(progress),
+                                       cmocka_unit_test(beside),   cmocka_unit_test(no_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
