@@ -1,5 +1,5 @@
-/* student.c - quantiles of the normal distribution and of Student's t, and the tails of t. With v degrees of freedom and
- * x = v / (v + t^2), P(|T| > t) is the regularised incomplete beta function I_x(v / 2, 1 / 2). */
+/* student.c - quantiles of the normal distribution and of Student's t, and the tails of t. With v degrees of freedom
+ * and x = v / (v + t^2), P(|T| > t) is the regularised incomplete beta function I_x(v / 2, 1 / 2). */
 #include <math.h>
 
 #include "base/distributions.h"

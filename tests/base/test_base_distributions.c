@@ -1,5 +1,5 @@
-/* test_base_distributions.c - quantiles and tails of the normal distribution and of Student's t, against values of other
- * programs and against closed forms. The beta distribution is tested in test_evaluate_reference.c and
+/* test_base_distributions.c - quantiles and tails of the normal distribution and of Student's t, against values of
+ * other programs and against closed forms. The beta distribution is tested in test_evaluate_reference.c and
  * test_evaluate_select.c. */
 #include <math.h>
 #include <setjmp.h>
