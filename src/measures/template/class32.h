@@ -7,6 +7,11 @@
  * lanes. */
 
 #define LARGE 2.0 /* nats */
+/* The same for the mean of psi, which one member far below the others can make up alone: the sum of its term, up to 80,
+ * and of small terms that are rounded alike is less accurate than the terms. Sums in float are taken over so many pairs
+ * of members, of these over some at a time, and go on in double, so that the mean is off by less than 1e-6. */
+#define LARGE_REVERSE 1.2
+enum { PAIRS_IN_FLOAT = 32, PAIRS_AT_A_TIME = 8 };
 
 /* phi and psi of the current class; p lambda is stored in t->plog32 where a gate will need it. */
 INLINE void class_terms32(tile *t, size_t c, bool keep) {
@@ -19,23 +24,29 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     /* 1: an empty class has y = 1 */
     vf inverse = vf_both(over), least = vf_both(vd_select(empty, vd_set(1.0), over * TINY));
     vd total_both = {0}, total_psi = {0};
-    for (; i < t->pairs;) {
-        size_t stop = t->pairs - i < 32 ? t->pairs : i + 32; /* Sums in float are kept short to limit rounding. */
-        vf sum_both = vf_set(0.0f), sum_psi = vf_set(0.0f), lambda, psi, phi;
-        for (; i < stop; i++) {
-            vf p = x[i], r = ((p - hi) - lo) * inverse, y = vf_max(p * inverse, least);
-            if (i == full) { /* The second half of the last pair is padding when M is odd. */
-                y = vf_pair(y, 1.0f);
-                r = vf_pair(r, 0.0f);
+    while (i < t->pairs) {
+        size_t end = t->pairs - i < PAIRS_IN_FLOAT ? t->pairs : i + PAIRS_IN_FLOAT;
+        vf both = vf_set(0.0f), psis = vf_set(0.0f), lambda, psi, phi;
+        while (i < end) {
+            size_t stop = end - i < PAIRS_AT_A_TIME ? end : i + PAIRS_AT_A_TIME;
+            vf sum_both = vf_set(0.0f), sum_psi = vf_set(0.0f);
+            for (; i < stop; i++) {
+                vf p = x[i], r = ((p - hi) - lo) * inverse, y = vf_max(p * inverse, least);
+                if (i == full) { /* The second half of the last pair is padding when M is odd. */
+                    y = vf_pair(y, 1.0f);
+                    r = vf_pair(r, 0.0f);
+                }
+                vm_bregman32(y, r, &lambda, &psi, &phi);
+                sum_both += r * lambda;
+                sum_psi += psi;
+                if (keep)
+                    t->plog32[i] = p * lambda;
             }
-            vm_bregman32(y, r, &lambda, &psi, &phi);
-            sum_both += r * lambda;
-            sum_psi += psi;
-            if (keep)
-                t->plog32[i] = p * lambda;
+            both += vf_rounded(sum_both);
+            psis += vf_rounded(sum_psi);
         }
-        total_both += vf_fold(sum_both);
-        total_psi += vf_fold(sum_psi);
+        total_both += vf_fold(both);
+        total_psi += vf_fold(psis);
     }
     double scale = 1.0 / (double)t->M;
     t->psi[c] = vd_select(empty, vd_set(0.0), total_psi * scale);
@@ -104,28 +115,34 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, boo
     for (int j = 0; j < G; j++)
         shift[j] = both[j] = vf_set(0.0f);
     while (i < half) {
-        size_t stop = half - i < 32 ? half : i + 32; /* Sums in float are kept short to limit rounding. */
-        vf sum_log = vf_set(0.0f), sum_both = vf_set(0.0f);
-        for (; i < stop; i++) {
-            vf p = vf_held(x[i]), y = vf_max(p * inverse, least);
-            if (odd && i == full) /* The second half of the last pair is padding when M is odd. */
-                y = vf_pair(y, 1.0f);
-            vf lambda = vf_rounded(vm_log32(y)), q = vf_rounded(p * lambda);
-            sum_log += lambda;
-            sum_both += q;
-            if (mixed)
-                q = vf_choose(~vi_zero(taken), q, t->plog32[i]);
-            if (G != 0 && G != 3)
-                t->plog32[i] = q; /* for the other gates */
-            UNROLL
-            for (int j = 0; j < G; j++) {
-                vf w = vf_held(omega[(size_t)j * half + i]);
-                shift[j] += w * p;
-                both[j] += w * q;
+        size_t end = half - i < PAIRS_IN_FLOAT ? half : i + PAIRS_IN_FLOAT;
+        vf logs = vf_set(0.0f), boths = vf_set(0.0f);
+        while (i < end) {
+            size_t stop = end - i < PAIRS_AT_A_TIME ? end : i + PAIRS_AT_A_TIME;
+            vf sum_log = vf_set(0.0f), sum_both = vf_set(0.0f);
+            for (; i < stop; i++) {
+                vf p = vf_held(x[i]), y = vf_max(p * inverse, least);
+                if (odd && i == full) /* The second half of the last pair is padding when M is odd. */
+                    y = vf_pair(y, 1.0f);
+                vf lambda = vf_rounded(vm_log32(y)), q = vf_rounded(p * lambda);
+                sum_log += lambda;
+                sum_both += q;
+                if (mixed)
+                    q = vf_choose(~vi_zero(taken), q, t->plog32[i]);
+                if (G != 0 && G != 3)
+                    t->plog32[i] = q; /* for the other gates */
+                UNROLL
+                for (int j = 0; j < G; j++) {
+                    vf w = vf_held(omega[(size_t)j * half + i]);
+                    shift[j] += w * p;
+                    both[j] += w * q;
+                }
             }
+            logs += vf_rounded(sum_log);
+            boths += vf_rounded(sum_both);
         }
-        total_log += vf_fold(sum_log);
-        total_both += vf_fold(sum_both);
+        total_log += vf_fold(logs);
+        total_both += vf_fold(boths);
     }
     double scale = 1.0 / (double)t->M;
     t->psi[c] = vd_select(far->lanes, -(total_log * scale + far->slip), t->psi[c]);
@@ -197,7 +214,7 @@ static void find_large(tile *t) {
         forward += t->mu[c] * t->phi[c];
         reverse += t->mu[c] * t->psi[c];
     }
-    t->write = t->write_psi = ~(forward < LARGE) | ~(reverse < LARGE);
+    t->write = t->write_psi = ~(forward < LARGE) | ~(reverse < LARGE_REVERSE);
 }
 
 /* Prefetches the next tile's samples, a share with each class. */

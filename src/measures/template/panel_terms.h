@@ -80,7 +80,7 @@ INLINE void P(add_entropy)(P(parts) * part, const P(column) * at, const P(acc) *
 /* The same for EU. */
 INLINE void P(add_divergence)(P(parts) * part, const P(column) * at) { part->eu += vr_rounded(at->mean * at->phi); }
 
-#define PANEL_FAR 4 /* a mean of psi above which float does not hold its absolute error */
+#define PANEL_FAR 2 /* a mean of psi above which float does not hold its absolute error */
 
 /* The mean of psi in double: y = 2^e (1 + f), and psi = (y - 1) - log(1 + f) - e log 2. The sum of the exponents is
  * exact, and that of the rest is small, because the mean of y - 1 is 0. */
