@@ -85,9 +85,8 @@ def closing(stream, at):
     return None
 
 
-def in_function(stream):
-    """For every token whether it is in the body of a function: the braces that follow a `)` and what is in them."""
-    inside = [False] * len(stream)
+def function_bodies(stream):
+    """The indices of the braces of every function: those that follow a `)`."""
     i = 0
     while i < len(stream):
         if stream[i].text == "{" and i > 0:
@@ -95,29 +94,28 @@ def in_function(stream):
             if end is None:
                 break
             if stream[i - 1].text == ")":
-                for j in range(i, end):
-                    inside[j] = True
+                yield i, end
             i = end
         i += 1
+
+
+def in_function(stream):
+    """For every token whether it is in the body of a function, the braces included."""
+    inside = [False] * len(stream)
+    for start, end in function_bodies(stream):
+        for j in range(start, end):
+            inside[j] = True
     return inside
 
 
 def function_lines(source):
     """The first and last line of every function."""
-    stream = tokens(source)
-    found, i = [], 0
-    while i < len(stream):
-        if stream[i].text == "{" and i > 0:
-            end = closing(stream, i)
-            if end is None:
-                break
-            if stream[i - 1].text == ")":
-                start = i
-                while start > 0 and stream[start - 1].text not in (";", "}"):
-                    start -= 1
-                found.append(tuple(source.count("\n", 0, stream[j].start) + 1 for j in (start, end)))
-            i = end
-        i += 1
+    stream, found = tokens(source), []
+    for body, end in function_bodies(stream):
+        start = body
+        while start > 0 and stream[start - 1].text not in (";", "}"):
+            start -= 1
+        found.append(tuple(source.count("\n", 0, stream[j].start) + 1 for j in (start, end)))
     return found
 
 
