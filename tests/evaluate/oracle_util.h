@@ -28,4 +28,23 @@ static void near(const char *what, double found, real expected) {
 
 static size_t below(vg_random *random, size_t n) { return (size_t)vg_random__below(random, n); }
 
+static inline real variance_of(const real *x, size_t count) {
+    real mean = 0, square = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += x[i] / (real)count;
+    for (size_t i = 0; i < count; i++)
+        square += (x[i] - mean) * (x[i] - mean);
+    return count > 1 ? square / (real)(count - 1) : 0;
+}
+
+/* The two classes of largest mean; of equal ones the first. */
+static inline void find_leaders(size_t *best, size_t *second, const double *mean, size_t classes) {
+    *best = 0;
+    for (size_t c = 1; c < classes; c++)
+        *best = mean[c] > mean[*best] ? c : *best;
+    *second = *best == 0;
+    for (size_t c = 0; c < classes; c++)
+        *second = c != *best && mean[c] > mean[*second] ? c : *second;
+}
+
 #endif

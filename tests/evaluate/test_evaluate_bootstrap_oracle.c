@@ -37,11 +37,7 @@ static void predict(trial *t) {
         if (t->multilabel) {
             best = p[0] > 0.5;
         } else {
-            for (size_t c = 1; c < t->classes; c++)
-                best = p[c] > p[best] ? c : best;
-            second = best == 0;
-            for (size_t c = 0; c < t->classes; c++)
-                second = c != best && p[c] > p[second] ? c : second;
+            find_leaders(&best, &second, p, t->classes);
             margin = p[best] - p[second];
             spread = s[best] + s[second];
         }
@@ -259,15 +255,6 @@ typedef struct ends {
 } ends;
 
 static const ends none = {(real)NAN, (real)NAN};
-
-static real variance_of(const real *x, size_t count) {
-    real mean = 0, square = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += x[i] / (real)count;
-    for (size_t i = 0; i < count; i++)
-        square += (x[i] - mean) * (x[i] - mean);
-    return count > 1 ? square / (real)(count - 1) : 0;
-}
 
 static real student(double confidence, size_t errors) {
     return (real)vg_base__t_quantile(1 - (1 - confidence) / 2, (double)errors - 1);

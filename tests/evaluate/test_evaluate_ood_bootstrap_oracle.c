@@ -75,15 +75,6 @@ static void draw(double out[2][MOST], const trial *t, size_t m, size_t r) {
     }
 }
 
-static real variance_of(const real *x, size_t count) {
-    real mean = 0, square = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += x[i] / (real)count;
-    for (size_t i = 0; i < count; i++)
-        square += (x[i] - mean) * (x[i] - mean);
-    return count > 1 ? square / (real)(count - 1) : 0;
-}
-
 static real odds(real x) { return logl(x / (1 - x)); }
 static real share_of(real x) { return 1 / (1 + expl(-x)); }
 

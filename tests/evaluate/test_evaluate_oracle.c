@@ -138,11 +138,7 @@ static void predict(trial *t) {
             margin = 2 * t->confidence[r] - 1;
             spread = 2 * *s;
         } else {
-            for (size_t c = 1; c < t->classes; c++)
-                best = p[c] > p[best] ? c : best;
-            second = best == 0;
-            for (size_t c = 0; c < t->classes; c++)
-                second = c != best && p[c] > p[second] ? c : second;
+            find_leaders(&best, &second, p, t->classes);
             t->confidence[r] = p[best];
             margin = p[best] - p[second];
             spread = s[best] + s[second];
