@@ -6,7 +6,7 @@
 double vg_base__beta_cdf(double x, double a, double b);
 double vg_base__beta_quantile(double probability, double a, double b);
 /* The value that a standard normal variable does not exceed with this probability, and the same of Student's t with
- * `freedom` > 0 degrees of freedom (NaN: the normal distribution). */
+ * `freedom` > 0 degrees of freedom (infinity, NaN: the normal distribution). */
 double vg_base__normal_quantile(double probability);
 double vg_base__t_quantile(double probability, double freedom);
 /* P(|T| > t) for t >= 0. */

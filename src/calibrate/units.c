@@ -6,8 +6,7 @@
 #include "base/base.h"
 #include "base/distributions.h"
 
-#define WIDE 1.959963984540054 /* half the width of a 95 % interval, in standard errors */
-#define UPPER 0.975            /* the end of a 95 % interval */
+#define UPPER 0.975 /* the end of a 95 % interval */
 
 static vg_status check(size_t n, const size_t *ends, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -76,10 +75,7 @@ vg_change vg_units__change(const vg_units *units, const double *was, const doubl
         squares += sum * sum;
     }
     double error = sqrt(squares / (count > 1 ? count - 1 : 1) / count) * (count / (double)n);
-    double far = error > 0 ? fabs(mean) / error : 0, wide = WIDE, p = error > 0 ? erfc(far / sqrt(2)) : 1;
-    if (units->count > 1) {
-        wide = vg_base__t_quantile(UPPER, count - 1);
-        p = vg_base__t_tails(far, count - 1);
-    }
+    double far = error > 0 ? fabs(mean) / error : 0, freedom = units->count > 1 ? count - 1 : INFINITY;
+    double wide = vg_base__t_quantile(UPPER, freedom), p = vg_base__t_tails(far, freedom);
     return (vg_change){mean, error, mean - wide * error, mean + wide * error, p};
 }
