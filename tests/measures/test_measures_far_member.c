@@ -1,5 +1,5 @@
 /* test_measures_far_member.c - float32 members that are equal but for one, which gives almost no probability to a
- * class. The terms of the others are equal and small, and are rounded alike where they are added to its large
+ * class; and members that share none. The terms of the others are equal and small, and are rounded alike where they are added to its large
  * one: TU, AU, EU and EPKL must keep the accuracy of docs/measures.md. */
 #include <math.h>
 #include <setjmp.h>
@@ -61,7 +61,26 @@ static void test_one_far_member(void **state) {
             check_members(members, far[i], 11 * members);
 }
 
+/* Members that are certain of classes of their own: EU is log M, above what panels of float hold from 55 members on. */
+static void test_certain_members(void **state) {
+    enum { MANY_CLASSES = 210 };
+    static float p[SAMPLES * MOST * MANY_CLASSES];
+    (void)state;
+    for (size_t members = 5; members <= MOST; members += 15) {
+        double eu[SAMPLES];
+        for (size_t i = 0; i < SAMPLES * members; i++)
+            for (size_t c = 0; c < MANY_CLASSES; c++)
+                p[i * MANY_CLASSES + c] = c == i % members;
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        vg_scores out = {.eu = eu};
+        vg_predictions view = vg_predictions_f32(p, SAMPLES, members, MANY_CLASSES);
+        assert_int_equal(vg_score(&out, NULL, &view, &options), VG_OK);
+        for (size_t s = 0; s < SAMPLES; s++)
+            assert_true(fabs(eu[s] - log((double)members)) <= 1e-6);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_far_member)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_far_member), cmocka_unit_test(test_certain_members)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,6 +290,7 @@ static void no_device(void **state) {
     if (vg_device_scorer__available() != VG_OK) {
         REFUSED(vg_device_scorer__new(&made, 3, 4, &o), VG_ERR_UNSUPPORTED, "no CUDA device: ");
         assert_null(made);
+        REFUSED(vg_device_scorer__feed(made, NULL, NULL, NULL), VG_ERR_UNSUPPORTED, "no CUDA device: ");
         vg_device_scorer__free(made);
     }
 }
