@@ -1,6 +1,6 @@
 /* test_measures_far_member.c - float32 members far from each other. All are equal but for one, which gives almost no
- * probability to a class: the terms of the others are equal and small, and are rounded alike where they are added to its
- * large one. Or each is certain of a class of its own. TU, AU, EU and EPKL must keep the accuracy of
+ * probability to a class: the terms of the others are equal and small, and are rounded alike where they are added to
+ * its large one. Or each is certain of a class of its own. TU, AU, EU and EPKL must keep the accuracy of
  * docs/measures.md. */
 #include <math.h>
 #include <setjmp.h>
