@@ -47,4 +47,42 @@ static inline void find_leaders(size_t *best, size_t *second, const double *mean
         *second = c != *best && mean[c] > mean[*second] ? c : *second;
 }
 
+/* `levels` different values, from the smallest steps of double to large ones, of both signs. */
+static inline void fill(double *values, size_t count, vg_random *random) {
+    static const size_t levels[] = {1, 2, 3, 8, 1000};
+    static const double scales[] = {1, 0.125, 1e300, 1e-310, 3e-17};
+    size_t level = levels[below(random, 5)];
+    double scale = scales[below(random, 5)], shift = below(random, 2) ? -0.5 * (double)level : 0;
+    for (size_t i = 0; i < count; i++)
+        values[i] = scale * ((double)below(random, level) + shift);
+}
+
+/* The share of pairs of a positive row and another in which the positive one has the larger value, ties half. */
+static inline real area_of_roc(const double *u, const uint8_t *positive, size_t n) {
+    real pairs = 0, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (positive[i] && !positive[j]) {
+                pairs += 1;
+                sum += u[i] > u[j] ? 1 : u[i] == u[j] ? 0.5L : 0;
+            }
+    return pairs > 0 ? sum / pairs : (real)NAN;
+}
+
+/* Average precision: over the positives, the share of positives among the rows of at least their value. */
+static inline real average_precision(const double *u, const uint8_t *positive, size_t n) {
+    real sum = 0, all = 0;
+    for (size_t i = 0; i < n; i++) {
+        real hits = 0, rows = 0;
+        for (size_t j = 0; positive[i] && j < n; j++)
+            if (u[j] >= u[i]) {
+                rows += 1;
+                hits += positive[j];
+            }
+        sum += positive[i] ? hits / rows : 0;
+        all += positive[i];
+    }
+    return all > 0 ? sum / all : (real)NAN;
+}
+
 #endif

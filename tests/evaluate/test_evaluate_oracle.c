@@ -1,24 +1,16 @@
-/* test_evaluate_oracle.c - whole evaluations and OOD figures of random small inputs against their plain definitions:
+/* test_evaluate_oracle.c - whole evaluations of random small inputs against their plain definitions:
  * counting, pairs of rows and sums in long double, O(N^2). Values are coarse, so that most rows are tied; some columns
  * are constant, some inputs have only right or only wrong rows. */
 #define WITHIN 2e-12L
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distributions.h"
+#include "evaluate/evaluate_internal.h"
 #include "oracle_util.h"
 #include "vargate/evaluate.h"
 
 enum { MOST = 200, CLASSES = 5, CELLS = MOST * CLASSES, POINTS = 7, MEASURES = 3 };
-
-/* `levels` different values, from the smallest steps of double to large ones, of both signs. */
-static void fill(double *values, size_t count, vg_random *random) {
-    static const size_t levels[] = {1, 2, 3, 8, 1000};
-    static const double scales[] = {1, 0.125, 1e300, 1e-310, 3e-17};
-    size_t level = levels[below(random, 5)];
-    double scale = scales[below(random, 5)], shift = below(random, 2) ? -0.5 * (double)level : 0;
-    for (size_t i = 0; i < count; i++)
-        values[i] = scale * ((double)below(random, level) + shift);
-}
 
 /* --- one measure -------------------------------------------------------------------------------------------------- */
 
@@ -36,33 +28,6 @@ static real errors_among(const double *u, const uint8_t *wrong, size_t n, size_t
         sum += wrong[i] ? share : 0;
     }
     return sum;
-}
-
-static real area_of_roc(const double *u, const uint8_t *wrong, size_t n) {
-    real pairs = 0, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            if (wrong[i] && !wrong[j]) {
-                pairs += 1;
-                sum += u[i] > u[j] ? 1 : u[i] == u[j] ? 0.5L : 0;
-            }
-    return pairs > 0 ? sum / pairs : (real)NAN;
-}
-
-/* Average precision: over the positives, the share of positives among the rows of at least their value. */
-static real average_precision(const double *u, const uint8_t *positive, size_t n) {
-    real sum = 0, all = 0;
-    for (size_t i = 0; i < n; i++) {
-        real hits = 0, rows = 0;
-        for (size_t j = 0; positive[i] && j < n; j++)
-            if (u[j] >= u[i]) {
-                rows += 1;
-                hits += positive[j];
-            }
-        sum += positive[i] ? hits / rows : 0;
-        all += positive[i];
-    }
-    return all > 0 ? sum / all : (real)NAN;
 }
 
 /* The largest share of rows that a threshold keeps at this risk. */
@@ -118,7 +83,7 @@ static void check_ranking(const vg_ranking *r, const vg_measure *m, const uint8_
 typedef struct trial {
     size_t n, classes, rows, bins;
     bool multilabel;
-    double mean[CELLS], std[CELLS], u[MEASURES * CELLS], confidence[CELLS], ratio[CELLS];
+    double mean[CELLS], std[CELLS], u[2 * MEASURES * CELLS], confidence[CELLS], ratio[CELLS];
     int64_t labels[CELLS];
     uint8_t wrong[CELLS];
     size_t predicted[CELLS];
@@ -177,10 +142,15 @@ static void make_trial(trial *t, vg_random *random, bool multilabel) {
             t->labels[r] = (int64_t)((t->predicted[r] + 1) % (multilabel ? 2 : t->classes));
     }
     predict(t);
+    size_t first_name = below(random, 4);
     for (size_t m = 0; m < MEASURES; m++) {
-        t->measures[m] = (vg_measure){"", t->u + m * CELLS, 1, (int)below(random, 2)};
-        snprintf(t->measures[m].name, VG_NAME_SIZE, "m%zu", m);
-        fill(t->u + m * CELLS, t->rows, random);
+        static const char *const names[] = {"a", "tu", "gmu", "c", "d", "e"};
+        double *values = t->u + 2 * m * CELLS;
+        t->measures[m] = (vg_measure){"", values, 1 + below(random, 2), (int)below(random, 2)};
+        snprintf(t->measures[m].name, VG_NAME_SIZE, "%s", names[first_name + m]);
+        fill(values, t->rows * t->measures[m].stride, random);
+        for (size_t r = 0; m == 1 && r < t->rows; r++) /* better than chance */
+            values[r * t->measures[m].stride] = (double)below(random, 3) + t->wrong[r];
     }
 }
 
@@ -260,6 +230,203 @@ static void check_calibration(const vg_evaluation *e, const trial *t) {
     near("brier", e->brier.value, brier);
 }
 
+/* The figures of a class from its counts, and from its rows: those of the label, in multilabel mode all of it. */
+static void check_class(const vg_evaluation *e, const trial *t, size_t c) {
+    const vg_class_row *row = &e->per_class[c];
+    const vg_class_figures *more = &e->class_figures[c];
+    real is = (real)row->support, said = (real)row->predicted, both = (real)row->true_positive, sum = 0, rows = 0;
+    real recall = is > 0 ? both / is : 0, precision = said > 0 ? both / said : 0;
+    size_t abstained = 0, named = 0;
+    while (named < MEASURES && strcmp(t->measures[named].name, "gmu") != 0)
+        named++;
+    assert_int_equal(e->class_measure, named < MEASURES ? named : 0);
+    const vg_measure *m = &t->measures[e->class_measure];
+    for (size_t r = 0; r < t->rows; r++)
+        if (t->multilabel ? r % t->classes == c : t->labels[r] == (int64_t)c) {
+            rows += 1;
+            sum += (real)m->values[r * m->stride];
+            abstained += !(e->rule[0].k < t->ratio[r]);
+        }
+    near("recall", row->recall, recall);
+    near("precision", row->precision, precision);
+    near("f1", row->f1, is + said > 0 ? 2 * both / (is + said) : 0);
+    near("recall", more->recall.value, recall);
+    near("precision", more->precision.value, precision);
+    assert_true(isnan(more->recall.low) && isnan(more->precision.high));
+    near("iou", more->iou, is + said > 0 ? both / (is + said - both) : (real)NAN);
+    near("uncertainty", more->uncertainty, rows > 0 ? sum / rows : (real)NAN);
+    assert_int_equal(more->abstained, abstained);
+}
+
+/* One label of a multilabel evaluation: the figures of its rows alone. */
+static void check_label(const vg_evaluation *e, const trial *t, size_t c) {
+    static uint8_t wrong[MOST];
+    const vg_label_row *label = &e->labels[c];
+    real right = 0, nll = 0, brier = 0, n = (real)t->n;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t r = i * t->classes + c;
+        real p = t->mean[r], of_label = t->labels[r] ? p : 1 - p;
+        wrong[i] = t->wrong[r];
+        right += !wrong[i];
+        nll -= logl(of_label > 1e-12L ? of_label : 1e-12L) / n;
+        brier += (1 - of_label) * (1 - of_label) / n;
+    }
+    near("label accuracy", label->accuracy, right / n);
+    near("label f1", label->f1, (real)e->per_class[c].f1);
+    near("label nll", label->nll, nll);
+    near("label brier", label->brier, brier);
+    assert_memory_equal(&label->positive, &e->per_class[c], sizeof label->positive);
+    for (size_t m = 0; m < MEASURES; m++) {
+        vg_measure own = t->measures[m];
+        own.values += c * own.stride;
+        own.stride *= t->classes;
+        assert_null(label->measures[m].curve);
+        check_ranking(&label->measures[m], &own, wrong, t->n);
+    }
+}
+
+/* Bars of the diagram, and the cells of the confusion matrix. */
+static void check_bins(const vg_evaluation *e, const trial *t) {
+    bool decides = false;
+    for (size_t b = 0; b < t->bins; b++) {
+        const vg_reliability_bin *bin = &e->reliability[b];
+        real count = 0, p = 0, right = 0, square = 0, hit = 0;
+        double low = (double)b / (double)t->bins, high = (double)(b + 1) / (double)t->bins;
+        for (size_t r = 0; r < t->rows; r++)
+            if ((t->confidence[r] > low || b == 0) && t->confidence[r] <= high) {
+                count += 1;
+                p += (real)t->confidence[r];
+                right += !t->wrong[r];
+                square += (real)t->confidence[r] * (real)t->confidence[r];
+                hit += t->wrong[r] ? 0 : (real)t->confidence[r];
+            }
+        assert_true(bin->low == low && bin->high == high && (real)bin->count == count);
+        near("mean confidence", bin->confidence, p / count);
+        near("accuracy of a bin", bin->accuracy, right / count);
+        near("mean square", bin->square, square / count);
+        near("mean of hits", bin->hit, hit / count);
+        decides |= e->calibration.mce_rows == bin->count && fabsl(fabsl(p - right) / count - e->mce.value) < 1e-12L;
+    }
+    assert_true(decides);
+    for (size_t i = 0; e->confusion && i < t->classes * t->classes; i++) {
+        uint64_t cell = 0;
+        for (size_t r = 0; r < t->rows; r++)
+            cell += t->labels[r] == (int64_t)(i / t->classes) && t->predicted[r] == i % t->classes;
+        assert_int_equal(e->confusion[i], cell);
+    }
+    assert_true((e->confusion == NULL) == t->multilabel);
+}
+
+/* --- the lead: DeLong's test by all pairs of rows ----------------------------------------------------------------- */
+
+/* The influence of each row on the area: the share of the rows of the other kind that it outranks (that outrank it)
+ * less the area, over the rows of its own kind. */
+static real influences(real *out, const double *u, const uint8_t *wrong, size_t n) {
+    real area = area_of_roc(u, wrong, n), kinds[2] = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        kinds[wrong[i]] += 1;
+    for (size_t i = 0; i < n; i++) {
+        real share = 0;
+        for (size_t j = 0; j < n; j++) {
+            double own = wrong[i] ? u[i] : u[j], other = wrong[i] ? u[j] : u[i];
+            share += wrong[i] == wrong[j] ? 0 : own > other ? 1 : own == other ? 0.5L : 0;
+        }
+        out[i] = (share / kinds[!wrong[i]] - area) / kinds[wrong[i]];
+    }
+    return area;
+}
+
+/* Samples of `width` rows. Of one row each: both kinds have a variance of their own. */
+static real variance_of_area(const real *influence, const uint8_t *wrong, size_t n, size_t width) {
+    real squares[2] = {0, 0}, count[2] = {0, 0}, sum = 0, groups = (real)(n / width);
+    for (size_t i = 0; i < n; i++) {
+        sum += influence[i];
+        if ((i + 1) % width)
+            continue;
+        squares[width == 1 && wrong[i]] += sum * sum;
+        count[width == 1 && wrong[i]] += 1;
+        sum = 0;
+    }
+    if (width > 1)
+        return groups > 1 ? squares[0] * groups / (groups - 1) : 0;
+    for (size_t kind = 0; kind < 2; kind++)
+        squares[kind] = count[kind] > 1 ? squares[kind] * count[kind] / (count[kind] - 1) : 0;
+    return squares[0] + squares[1];
+}
+
+static void check_difference(vg_estimate found, double p_value, real value, real variance, double confidence) {
+    real far = sqrtl(variance) * (real)vg_base__normal_quantile(1 - (1 - confidence) / 2);
+    near("difference", found.value, value);
+    if (variance > 1e-20L) {
+        near("low end of the difference", found.low, value - far > -1 ? value - far : -1);
+        near("high end of the difference", found.high, value + far < 1 ? value + far : 1);
+        near("p-value", p_value, erfcl(fabsl(value) / sqrtl(2 * variance)));
+    } else if (variance == 0 && fabsl(value) < 1e-15L) {
+        assert_true(p_value == 1 && found.low == found.value && found.high == found.value);
+    } else if (variance == 0) {
+        assert_true(isnan(p_value) && isnan(found.low) && isnan(found.high));
+    }
+}
+
+/* Alone an area has the interval that follows from its variance. */
+static void check_area(vg_estimate found, real area, real variance, const real kinds[2], double confidence) {
+    vg_estimate expected = {(double)area, NAN, NAN};
+    vg_evaluate__auroc_interval(&expected, (double)variance, fmax((double)kinds[1], 1), fmax((double)kinds[0], 1),
+                                confidence);
+    near("area", found.value, area);
+    near("low end of an area", found.low, expected.low);
+    near("high end of an area", found.high, expected.high);
+}
+
+static void check_areas(const vg_evaluation *e, const trial *t) {
+    static double u[MEASURES][CELLS];
+    static real parts[MEASURES][CELLS], difference[CELLS];
+    size_t width = t->multilabel ? t->classes : 1, best = 0, rival = MEASURES;
+    real area[MEASURES], kinds[2] = {0, 0};
+    vg_auroc_options options = VG_AUROC_OPTIONS_INIT;
+    vg_auroc_comparison pair;
+    options.rows_per_sample = width;
+    options.confidence = 0.8;
+    for (size_t r = 0; r < t->rows; r++)
+        kinds[t->wrong[r]] += 1 / (real)width;
+    for (size_t m = 0; m < MEASURES; m++) {
+        for (size_t r = 0; r < t->rows; r++)
+            u[m][r] = (t->measures[m].certainty ? -1 : 1) * t->measures[m].values[r * t->measures[m].stride];
+        area[m] = influences(parts[m], u[m], t->wrong, t->rows);
+    }
+    if (kinds[0] == 0 || kinds[1] == 0) {
+        assert_true(e->lead.leader == MEASURES && e->lead.rival == MEASURES && isnan(e->lead.difference.value));
+        assert_true(isnan(e->lead.p_value) && isnan(e->lead.corrected));
+        return;
+    }
+    for (size_t m = 0; m < MEASURES; m++)
+        best = area[m] > area[best] + 1e-13L ? m : best;
+    for (size_t m = 0; m < MEASURES; m++)
+        if (area[m] < area[best] - 1e-11L && (rival == MEASURES || area[m] > area[rival] + 1e-13L))
+            rival = m;
+    for (size_t m = 0; m < MEASURES; m++) /* TU unless it leads */
+        rival = m != best && strcmp(t->measures[m].name, "tu") == 0 ? m : rival;
+    assert_int_equal(e->lead.leader, best);
+    assert_int_equal(e->lead.rival, rival);
+    for (size_t m = 0; m < MEASURES; m++) {
+        size_t other = m == best ? rival : (m + 1) % MEASURES;
+        if (other == MEASURES)
+            continue;
+        for (size_t r = 0; r < t->rows; r++)
+            difference[r] = parts[m][r] - parts[other][r];
+        real variance = variance_of_area(difference, t->wrong, t->rows, width);
+        assert_int_equal(vg_auroc_compare(&pair, &t->measures[m], &t->measures[other], t->wrong, t->rows, &options),
+                         VG_OK);
+        check_difference(pair.difference, pair.p_value, area[m] - area[other], variance, 0.8);
+        check_area(pair.first, area[m], variance_of_area(parts[m], t->wrong, t->rows, width), kinds, 0.8);
+        check_area(pair.second, area[other], variance_of_area(parts[other], t->wrong, t->rows, width), kinds, 0.8);
+        if (m == best) {
+            check_difference(e->lead.difference, e->lead.p_value, area[m] - area[other], variance, 0.95);
+            near("corrected", e->lead.corrected, e->lead.p_value > 0.5 ? 1 : 2 * (real)e->lead.p_value);
+        }
+    }
+}
+
 static void check_counts(const vg_evaluation *e, const trial *t) {
     real macro = 0, present = 0, errors = 0;
     size_t hits = 0, marks = 0;
@@ -280,12 +447,22 @@ static void check_counts(const vg_evaluation *e, const trial *t) {
         assert_int_equal(e->per_class[c].support, support);
         assert_int_equal(e->per_class[c].predicted, predicted);
         assert_int_equal(e->per_class[c].true_positive, both);
+        check_class(e, t, c);
         macro += support + predicted ? 2 * (real)both / (real)(support + predicted) : 0;
         present += t->multilabel || support + predicted;
         hits += both;
         marks += support + predicted;
     }
     near("f1_macro", e->f1_macro.value, macro / present);
+    real whole = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t right = 0;
+        for (size_t c = 0; t->multilabel && c < t->classes; c++)
+            right += !t->wrong[i * t->classes + c];
+        whole += right == t->classes;
+    }
+    near("subset accuracy", e->subset_accuracy.value, t->multilabel ? whole / (real)t->n : (real)NAN);
+    assert_int_equal(e->label_count, t->multilabel ? t->classes : 0);
     near("f1_micro", e->f1_micro.value, !t->multilabel ? (real)NAN : marks ? 2 * (real)hits / (real)marks : 0);
     for (size_t j = 0; j < e->rule_count; j++) {
         size_t kept = 0, kept_errors = 0;
@@ -320,6 +497,11 @@ static void check_trial(const trial *t) {
     assert_int_equal(vg_evaluate(&e, tally, t->measures, MEASURES, &wanted), VG_OK);
     check_counts(e, t);
     check_calibration(e, t);
+    check_bins(e, t);
+    for (size_t c = 0; c < e->label_count; c++)
+        check_label(e, t, c);
+    if (t->rows <= 90)
+        check_areas(e, t);
     for (size_t m = 0; m < MEASURES; m++)
         check_ranking(&e->measures[m], &t->measures[m], t->wrong, t->rows);
     vg_evaluation_free(e);
@@ -346,59 +528,7 @@ static void test_multilabel(void **state) {
     trials(true, 120);
 }
 
-/* --- OOD ---------------------------------------------------------------------------------------------------------- */
-static void check_ood(const vg_ood_row *row, const double *u, size_t id, size_t ood) {
-    static uint8_t positive[2 * MOST], negative[2 * MOST];
-    static double turned[2 * MOST];
-    size_t n = id + ood;
-    real fpr95 = 1, detection = 0.5L;
-    for (size_t i = 0; i < n; i++) {
-        positive[i] = i >= id;
-        negative[i] = i < id;
-        turned[i] = -u[i];
-        size_t called = 0, false_calls = 0; /* OOD and ID rows at a threshold of this value */
-        for (size_t j = 0; j < n; j++) {
-            called += u[j] >= u[i] && j >= id;
-            false_calls += u[j] >= u[i] && j < id;
-        }
-        real fpr = (real)false_calls / (real)id, missed = (real)(ood - called) / (real)ood;
-        if (20 * called >= 19 * ood && fpr < fpr95)
-            fpr95 = fpr;
-        if ((fpr + missed) / 2 < detection)
-            detection = (fpr + missed) / 2;
-    }
-    near("auroc", row->auroc.value, area_of_roc(u, positive, n));
-    near("aupr_out", row->aupr_out.value, average_precision(u, positive, n));
-    near("aupr_in", row->aupr_in.value, average_precision(turned, negative, n));
-    near("fpr95", row->fpr95.value, fpr95);
-    near("detection error", row->detection_error.value, detection);
-}
-
-static void test_ood(void **state) {
-    (void)state;
-    static double values[2 * MOST], u[2 * MOST];
-    for (size_t trial = 0; trial < 400; trial++) {
-        vg_random random = vg_random__start(118, trial);
-        size_t id = 1 + below(&random, trial % 4 ? 40 : MOST), ood = 1 + below(&random, trial % 4 ? 40 : MOST);
-        int certainty = (int)below(&random, 2);
-        snprintf(place, sizeof place, "trial %zu, %zu ID and %zu OOD", trial, id, ood);
-        fill(values, id + ood, &random);
-        for (size_t i = 0; i < id + ood; i++)
-            u[i] = certainty ? -values[i] : values[i];
-        vg_measure a = {"u", values, 1, certainty}, b = {"u", values + id, 1, certainty};
-        for (size_t resamples = 0; resamples <= 9; resamples += 9) { /* two ways to sort */
-            vg_ood_options options = VG_OOD_OPTIONS_INIT;
-            options.resamples = resamples;
-            options.threads = 1;
-            vg_ood_row row;
-            assert_int_equal(vg_ood_evaluate(&row, &a, id, &b, ood, 1, &options), VG_OK);
-            check_ood(&row, u, id, ood);
-        }
-    }
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel),
-                                       cmocka_unit_test(test_ood)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel)};
     return cmocka_run_group_tests_name("evaluate: plain definitions", tests, NULL, NULL);
 }
