@@ -87,6 +87,8 @@ vg_status vg_rank_part_walk(vg_rank_part *part, double *gap, size_t bins, const 
     VG_TRY(take(&own, part));
     if (!measure || (rows > 0 && (!measure->values || !errors)) || rows > own.rows_total - own.rows_before)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: a part of %zu rows needs values, errors and room", rows);
+    if (gap && bins < 1)
+        return vg_base__fail(VG_ERR_ARGUMENT, "ranking: a part with gaps of 0 bins, expected at least 1");
     if (rows == 0)
         return VG_OK;
     vg_rank_column column = {.measure = *measure};

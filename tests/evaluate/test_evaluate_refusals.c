@@ -212,7 +212,7 @@ static void finished(void **state) {
 static void rankings(void **state) {
     (void)state;
     vg_ranking r;
-    double curve[2];
+    double curve[2] = {0, 0};
     WRONG(vg_rank(&r, &measure, errors, 0, NULL), "ranking: measure u has no rows");
     ACCEPTED(vg_rank(&r, &measure, errors, 1, NULL));
     WRONG(vg_risk_coverage(curve, 2, &measure, errors, 0), "has no rows");
@@ -223,6 +223,9 @@ static void rankings(void **state) {
           "a part of 5 rows needs values, errors and");
     ACCEPTED(vg_rank_part_walk(&part, NULL, 0, &measure, NULL, 0, NULL));
     WRONG(vg_rank_part_walk(&part, NULL, 0, &measure, NULL, 1, NULL), "a part of 1 rows needs");
+    WRONG(vg_rank_part_walk(&part, curve, 0, &measure, errors, 1, NULL),
+          "a part with gaps of 0 bins, expected at least");
+    ACCEPTED(vg_rank_part_walk(&part, curve, 1, &measure, errors, 1, NULL));
     part.struct_size--;
     WRONG(vg_rank_part_walk(&part, NULL, 0, &measure, errors, 1, NULL), "vg_rank_part");
     part.struct_size++;
