@@ -178,10 +178,10 @@ static const vg_interval_kind tally_kinds[VG_TALLY_FIGURES] = {
 /* With N rows an error at rank r (1: most certain) adds (1/N) sum_{k >= r} 1/k to AURC and (N - r + 1)/N^2 to AUGRC:
  * over all ranks 1/N and 1/(2N) in the mean, 2/N^2 and 1/(3 N^2) in the mean square. */
 static const vg_interval_rule rank_rules[VG_RANK_FIXED] = {
-    [VG_RANK_AURC] = {VG_INTERVAL_AREA, 0, 1, 2},
-    [VG_RANK_EAURC] = {VG_INTERVAL_AREA, 0, 1, 2},
-    [VG_RANK_AUGRC] = {VG_INTERVAL_AREA, 0, 1. / 2, 1. / 3},
-    [VG_RANK_AUPR] = {VG_INTERVAL_LOGIT, 0, 0, 0},
+    [VG_RANK_AURC] = {.kind = VG_INTERVAL_AREA, .unseen_mean = 1, .unseen_square = 2},
+    [VG_RANK_EAURC] = {.kind = VG_INTERVAL_AREA, .unseen_mean = 1, .unseen_square = 2},
+    [VG_RANK_AUGRC] = {.kind = VG_INTERVAL_AREA, .unseen_mean = 1. / 2, .unseen_square = 1. / 3},
+    [VG_RANK_AUPR] = {.kind = VG_INTERVAL_LOGIT},
 };
 
 static vg_interval_rule rank_rule(size_t figure, double errors, double rows) {
@@ -199,9 +199,9 @@ static figure_place *rank_places(figure_place *at, vg_ranking *r, const vg_rank_
     for (size_t i = 0; i < VG_RANK_FIXED; i++)
         *at++ = (figure_place){fixed[i], rank_rule(i, (double)e->errors, units)};
     for (size_t i = 0; i < plan->coverage_count; i++)
-        *at++ = (figure_place){&r->risk_at[i], {VG_INTERVAL_SHARE, plan->position[i], 0, 0}};
+        *at++ = (figure_place){&r->risk_at[i], {.kind = VG_INTERVAL_SHARE, .events = plan->position[i]}};
     for (size_t i = 0; i < plan->risk_count; i++)
-        *at++ = (figure_place){&r->coverage_at[i], {VG_INTERVAL_NONE, 0, 0, 0}};
+        *at++ = (figure_place){&r->coverage_at[i], {.kind = VG_INTERVAL_NONE}};
     return at;
 }
 
@@ -211,13 +211,14 @@ static void figure_places(figure_place *at, vg_evaluation *e, const vg_rank_plan
     vg_evaluate__figure_places(whole, e);
     for (size_t i = 0; i < VG_TALLY_FIGURES; i++) {
         double events = tally_kinds[i] != VG_INTERVAL_SHARE ? errors : (double)(i == VG_TALLY_SUBSET ? e->n : e->rows);
-        *at++ = (figure_place){whole[i], {tally_kinds[i], events, 0, 0}};
+        *at++ = (figure_place){whole[i], {.kind = tally_kinds[i], .events = events}};
     }
     for (size_t m = 0; m < e->measure_count; m++)
         at = rank_places(at, &e->measures[m], plan, e);
     for (size_t j = 0; j < e->rule_count; j++) {
-        *at++ = (figure_place){&e->rule[j].coverage, {VG_INTERVAL_SHARE, (double)e->rule[j].rows, 0, 0}};
-        *at++ = (figure_place){&e->rule[j].accuracy, {VG_INTERVAL_SHARE, (double)e->rule[j].kept, 0, 0}};
+        const vg_rule_row *row = &e->rule[j];
+        *at++ = (figure_place){&e->rule[j].coverage, {.kind = VG_INTERVAL_SHARE, .events = (double)row->rows}};
+        *at++ = (figure_place){&e->rule[j].accuracy, {.kind = VG_INTERVAL_SHARE, .events = (double)row->kept}};
     }
 }
 
@@ -294,7 +295,7 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
     double factor = design_factor(e, work);
     for (size_t m = 0; m < e->measure_count; m++)
         VG_TRY(order_intervals(e, m, work, factor));
-    if (e->lead.leader == e->measure_count || e->lead.rival == e->measure_count)
+    if (e->lead.rival == e->measure_count)
         return VG_OK;
     const double *auroc = work->values + VG_TALLY_FIGURES + VG_RANK_AUROC;
     return vg_evaluate__lead_resampled(e, auroc + e->lead.leader * work->per_measure,
@@ -303,11 +304,8 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
 
 /* Every measure's order; rows and marks of all of them in two allocations. */
 static vg_status make_orders(order_work *work, size_t count, vg_pool *pool) {
-    const vg_tally *t = work->tally;
-    size_t room;
-    if (!vg_base__mul(&room, t->rows, 2 * (size_t)vg_pool__threads(pool)))
-        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu rows do not fit memory", t->rows);
-    VG_TRY(vg_base__alloc(&work->pairs, room, sizeof *work->pairs, "bootstrap keys"));
+    size_t of_row = 2 * (size_t)vg_pool__threads(pool) * sizeof *work->pairs;
+    VG_TRY(vg_base__alloc(&work->pairs, work->tally->rows, of_row, "bootstrap keys"));
     vg_status status = vg_pool__run(pool, count, order_job, work);
     vg_base__release(work->pairs);
     return status;
@@ -334,14 +332,12 @@ static vg_status run_blocks(bootstrap_work *work, vg_pool *pool) {
  * after a failure. */
 static vg_status resample(bootstrap_work *work, const vg_rank_column *columns, vg_pool *pool) {
     const vg_tally *t = work->tally;
-    size_t places, count = work->evaluation->measure_count;
-    if (!vg_base__mul(&places, count, t->rows))
-        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu measures of %zu rows do not fit memory", count, t->rows);
+    size_t count = work->evaluation->measure_count;
     work->per_measure = VG_RANK_FIXED + work->plan->coverage_count + work->plan->risk_count;
     work->figures = VG_TALLY_FIGURES + count * work->per_measure + 2 * work->evaluation->rule_count;
     VG_TRY(vg_base__alloc(&work->orders, count, sizeof *work->orders, "bootstrap orders"));
-    VG_TRY(vg_base__alloc(&work->order_rows, places, sizeof *work->order_rows, "bootstrap orders"));
-    VG_TRY(vg_base__alloc(&work->order_marks, places, 1, "bootstrap orders"));
+    VG_TRY(vg_base__alloc(&work->order_rows, count, t->rows * sizeof *work->order_rows, "bootstrap orders"));
+    VG_TRY(vg_base__alloc(&work->order_marks, count, t->rows, "bootstrap orders"));
     for (size_t m = 0; m < count; m++)
         work->orders[m] = (rank_order){work->order_rows + m * t->rows, work->order_marks + m * t->rows};
     order_work ordering = {.tally = t, .columns = columns, .orders = work->orders, .pulse = work->pulse};

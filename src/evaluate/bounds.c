@@ -56,30 +56,33 @@ double vg_evaluate__betting_capital(const double *losses, size_t n, double risk,
     return settled + log(highest) > best ? settled + log(highest) : best;
 }
 
-double vg_evaluate__bounded_p(const double *losses, size_t n, double risk, double tuned) {
+/* The p-values of both kinds of bound; both are 1 without losses. */
+typedef struct bounded_p_values {
+    double hoeffding_bentkus, betting;
+} bounded_p_values;
+
+static bounded_p_values p_values(const double *losses, size_t n, double risk, double tuned) {
     double sum = 0;
     for (size_t j = 0; j < n; j++)
         sum += losses[j];
-    if (n == 0)
-        return 1;
-    double hb = vg_evaluate__hoeffding_bentkus(sum / (double)n, n, risk);
-    double bet = exp(-vg_evaluate__betting_capital(losses, n, risk, tuned)), p = 2 * (hb < bet ? hb : bet);
-    return p < 1 ? p : 1;
+    return (bounded_p_values){vg_evaluate__hoeffding_bentkus(sum / (double)n, n, risk),
+                              exp(-vg_evaluate__betting_capital(losses, n, risk, tuned))};
+}
+
+double vg_evaluate__bounded_p(const double *losses, size_t n, double risk, double tuned) {
+    bounded_p_values own = p_values(losses, n, risk, tuned);
+    return fmin(1, 2 * fmin(own.hoeffding_bentkus, own.betting));
 }
 
 vg_bound vg_evaluate__bounded_kind(const double *losses, size_t n, double risk, double tuned) {
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += losses[j];
-    double hb = n ? vg_evaluate__hoeffding_bentkus(sum / (double)n, n, risk) : 1;
-    double bet = n ? exp(-vg_evaluate__betting_capital(losses, n, risk, tuned)) : 1;
-    return bet < hb ? VG_BOUND_BETTING : VG_BOUND_HOEFFDING_BENTKUS;
+    bounded_p_values own = p_values(losses, n, risk, tuned);
+    return own.betting < own.hoeffding_bentkus ? VG_BOUND_BETTING : VG_BOUND_HOEFFDING_BENTKUS;
 }
 
 /* Both p-values fall in r, so the bound is where p crosses the level. Found by bisection; the upper end is returned. */
 double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, double tuned) {
     double low = 0, high = 1;
-    for (int step = 0; step < 50 && high - low > 1e-12; step++) {
+    while (high - low > 1e-12) {
         double middle = low + (high - low) / 2;
         *(vg_evaluate__bounded_p(losses, n, middle, tuned) <= level ? &high : &low) = middle;
     }

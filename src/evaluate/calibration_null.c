@@ -54,7 +54,6 @@ static double binomial_table(null_bin *bin, double n, double rare) {
         deviation += p * fabs((double)k - bin->mean);
         bin->cumulated[k] = sum;
         p *= (n - (double)k) / (double)(k + 1) * rare / (1 - rare);
-        p = p > 0 ? p : 0;
     }
     return deviation * bin->scale;
 }
@@ -191,7 +190,7 @@ static void factor(double *matrix, size_t n) {
         double pivot = matrix[j * n + j];
         for (size_t k = 0; k < j; k++)
             pivot -= matrix[j * n + k] * matrix[j * n + k];
-        double root = pivot > 1e-12 * matrix[j * n + j] && pivot > 0 ? sqrt(pivot) : 0;
+        double root = pivot > 1e-12 * matrix[j * n + j] ? sqrt(pivot) : 0;
         for (size_t i = j; i < n; i++) {
             double sum = matrix[i * n + j];
             for (size_t k = 0; k < j; k++)
@@ -267,16 +266,15 @@ static void room_free(null_room *room) {
 /* Expected sum of |S_b| under perfect calibration, and its p-value. */
 static void test_calibration(vg_calibration_check *out, null_room *room, const gap_sums *g, const vg_tally *t,
                              double sum) {
-    size_t count = 0, tables = 0;
-    double expected = 0, variance = 0, table[TABLE];
+    size_t count = 0;
+    double expected = 0, variance = 0, table[TABLE]; /* table: of bins after those that are drawn */
     for (size_t b = 0; b < t->bins; b++) {
         if (!t->bin_count[b])
             continue;
-        double *place = tables < MANY_BINS ? room->table + tables * TABLE : table;
+        double *place = count < MANY_BINS ? room->table + count * TABLE : table;
         double null = t->multilabel ? g->variance[b] : fmax(t->bin_confidence[b] - t->bin_square[b], 0);
         double mean =
-            set_up(&room->bins[count], place, (double)t->bin_count[b], t->bin_confidence[b], null, !t->multilabel);
-        tables += room->bins[count++].cumulated != NULL;
+            set_up(&room->bins[count++], place, (double)t->bin_count[b], t->bin_confidence[b], null, !t->multilabel);
         expected += mean;
         variance += null - mean * mean;
     }

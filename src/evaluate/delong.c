@@ -114,7 +114,7 @@ static double influence_variance(const influence_sums *s) {
         double count = (double)s->count[side];
         total += count > 1 ? s->of[side] * count / (count - 1) : 0;
     }
-    return s->count[0] > 1 || s->count[1] > 1 ? total : 0;
+    return total;
 }
 
 /* The interval of an area. positives, negatives: rows. */
@@ -214,7 +214,6 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
 double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence) {
     double value = difference->value, spread = sqrt(variance);
     double z = vg_base__normal_quantile(1 - (1 - confidence) / 2);
-    difference->low = difference->high = NAN;
     if (spread > 1e-15) {
         difference->low = fmax(value - z * spread, -1);
         difference->high = fmin(value + z * spread, 1);

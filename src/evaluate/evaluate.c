@@ -27,10 +27,8 @@ static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tal
  * element. */
 static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_count, size_t k_count,
                           size_t curve_points) {
-    size_t curves, counts, rankings, square;
-    if (!vg_base__mul(&curves, measure_count, curve_points) || !vg_base__mul(&counts, k_count, t->classes) ||
-        !vg_base__mul(&counts, counts, 2) || !vg_base__mul(&rankings, measure_count, t->classes) ||
-        !vg_base__mul(&square, t->classes, t->classes))
+    size_t curves;
+    if (!vg_base__mul(&curves, measure_count, curve_points))
         return vg_base__fail(VG_ERR_MEMORY, "evaluate: results of %zu measures and %zu classes do not fit memory",
                              measure_count, t->classes);
     VG_TRY(vg_base__zalloc(&e->per_class, t->classes, sizeof *e->per_class, "classes"));
@@ -38,7 +36,7 @@ static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_co
     VG_TRY(vg_base__zalloc(&e->measures, measure_count, sizeof *e->measures, "rankings"));
     e->measure_count = measure_count;
     if (t->confusion)
-        VG_TRY(vg_base__alloc(&e->confusion, square, sizeof *e->confusion, "confusion matrix"));
+        VG_TRY(vg_base__alloc(&e->confusion, t->classes, t->classes * sizeof *e->confusion, "confusion matrix"));
     if (curves > 0) {
         double *curve;
         VG_TRY(vg_base__alloc(&curve, curves, sizeof(double), "risk-coverage curves"));
@@ -49,7 +47,7 @@ static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_co
     if (t->has_ratio && k_count > 0) {
         size_t *by;
         VG_TRY(vg_base__zalloc(&e->rule, k_count, sizeof *e->rule, "rows of the rule"));
-        VG_TRY(vg_base__zalloc(&by, counts, sizeof *by, "counts of the rule"));
+        VG_TRY(vg_base__zalloc(&by, k_count, 2 * t->classes * sizeof *by, "counts of the rule"));
         e->rule_count = k_count;
         for (size_t j = 0; j < k_count; j++) {
             e->rule[j].abstained_by_label = by + 2 * j * t->classes;
@@ -59,7 +57,7 @@ static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_co
     if (t->multilabel) {
         vg_ranking *all;
         VG_TRY(vg_base__zalloc(&e->labels, t->classes, sizeof *e->labels, "labels"));
-        VG_TRY(vg_base__zalloc(&all, rankings, sizeof *all, "rankings of labels"));
+        VG_TRY(vg_base__zalloc(&all, measure_count, t->classes * sizeof *all, "rankings of labels"));
         e->label_count = t->classes;
         for (size_t c = 0; c < t->classes; c++)
             e->labels[c].measures = all + c * measure_count;

@@ -210,10 +210,10 @@ struct vg_rank_room {
     uint32_t *full;           /* its number of full chunks, */
     vg_rank_bounds *bounds;   /* and the range of its values */
     vg_rank_cell *cells;
-    uint64_t *hot;   /* a bucket and its sorted copy, */
-    uint16_t *fine;  /* and its cells: small enough for the first-level cache */
-    uint64_t *spill; /* 2 spill_rows: instead of `hot` for large buckets, allocated when there is one */
-    size_t spill_rows;
+    uint64_t *hot;              /* a bucket and its sorted copy, */
+    uint16_t *fine;             /* and its cells: small enough for the first-level cache */
+    uint64_t *spill;            /* 2 spill_rows: instead of `hot` for large buckets, allocated when there is one */
+    size_t spill_rows;          /* rows of a bucket that fit `spill`, or `hot` while there is no spill */
     uint32_t *before;           /* rows and 8 more: rows before each group */
     uint16_t *bucket_of;        /* NULL, or in the memory of `before`: the bucket of each row */
     struct vg_tied_group *tied; /* rows / 2 */
@@ -241,23 +241,25 @@ typedef struct vg_rank_order {
     const vg_rank_room *room;
     vg_bucket_map map;
     size_t buckets, next;
-    size_t upper; /* the first bucket of keys with the highest bit set */
+    size_t upper;        /* the first bucket of keys with the highest bit set */
+    size_t given, asked; /* rows given out, and how many these were when the caller was last asked */
 } vg_rank_order;
 /* Rising. The lowest bit of each item is the error mark, the rest is the key without its highest bit. No value is in
  * two runs. */
 typedef struct vg_rank_run {
     const uint64_t *items;
-    size_t count;
-    uint64_t high; /* the highest bit of all its keys */
-    void *scratch; /* 8 bytes for each item, for the caller's use */
+    size_t count, before; /* its rows, and those given out before */
+    uint64_t high;        /* the highest bit of all its keys */
+    void *scratch;        /* 8 bytes for each item, for the caller's use */
 } vg_rank_run;
 vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
                                   const uint8_t *errors, size_t error_stride, size_t rows);
 size_t vg_evaluate__bucket_rows(const vg_rank_room *room, size_t bucket);
 /* The range of the n > 0 items of a bucket, least even; range 0: all are equal, and none is an error. */
 vg_rank_bounds vg_evaluate__bucket_bounds(const vg_rank_room *room, size_t bucket, size_t n);
-/* The next run, valid until the next call; false after the last. */
-bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
+/* The next run, valid until the next call; count 0 after the last. VG_ERR_INTERRUPTED to stop, which the caller is
+ * asked after each slice of rows. */
+vg_status vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
 
 /* --- groups (rank_groups.c) ------------------------------------------------------------------------------------- */
 
@@ -436,7 +438,6 @@ vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, const double *produ
 /* --- intervals (interval.c) --- */
 typedef enum vg_interval_kind {
     VG_INTERVAL_NONE,
-    VG_INTERVAL_PERCENTILE,
     VG_INTERVAL_LOG,
     VG_INTERVAL_LOGIT,
     VG_INTERVAL_SHARE,
@@ -549,13 +550,13 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
  * vg_evaluate__lead_resampled does the rest. rooms: one for each worker of the pool. */
 vg_status vg_evaluate__lead_and_classes(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
                                         vg_rank_room *rooms, vg_pool *pool);
-/* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
- * `stride` apart. */
 /* The test of the lead from the variance of the difference. */
 void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double confidence);
-/* Sets the interval of a difference of two areas, and returns the two-sided p-value of no difference; NaN:
- * undefined. */
+/* Sets the interval of a difference of two areas, whose ends are NaN, and returns the two-sided p-value of no
+ * difference; NaN: undefined. */
 double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence);
+/* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
+ * `stride` apart. */
 vg_status vg_evaluate__lead_resampled(vg_evaluation *e, const double *leader, const double *rival, size_t stride);
 /* The parts that need no rows: the leader and its rival; the measure of the classes, recall and precision. */
 void vg_evaluate__lead_names(vg_evaluation *e);

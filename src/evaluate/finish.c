@@ -75,7 +75,7 @@ static vg_status intervals(vg_evaluation *e, const double *values) {
     size_t figures = VG_TALLY_FIGURES + e->measure_count * per_measure + 2 * e->rule_count;
     VG_TRY(vg_evaluate__resampled(e, &plan, values, figures));
     VG_TRY(auroc_intervals(e, values, figures, per_measure));
-    if (e->lead.leader == e->measure_count || e->lead.rival == e->measure_count)
+    if (e->lead.rival == e->measure_count)
         return VG_OK;
     const double *auroc = values + VG_TALLY_FIGURES + VG_RANK_AUROC;
     return vg_evaluate__lead_resampled(e, auroc + e->lead.leader * per_measure, auroc + e->lead.rival * per_measure,

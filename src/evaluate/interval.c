@@ -1,7 +1,6 @@
 /* interval.c - confidence intervals from a figure and its resamples; docs/evaluation.md says which figure has which.
  *
  *     method        ends of the interval
- *     percentile    quantiles of the resamples
  *     logarithm     exp(log v +- z s), s the spread of the resamples' logarithms; for positive figures without an upper
  *                   limit
  *     logit         the same on log(v / (1 - v)); for figures between 0 and 1. z is a quantile of Student's t with one
@@ -18,26 +17,9 @@
  * the ends are NaN: no interval. */
 
 #include "base/distributions.h"
-#include "base/sort.h"
 #include "evaluate/evaluate_internal.h"
 
 enum { FEWEST_EVENTS = 3, FEW = 200 };
-
-/* Linear interpolation between order statistics: position (count - 1) q. */
-static double quantile(const double *sorted, size_t count, double q) {
-    double position = (double)(count - 1) * q;
-    size_t below = (size_t)position;
-    if (below + 1 >= count)
-        return sorted[count - 1];
-    double share = position - (double)below;
-    return share > 0 ? sorted[below] + share * (sorted[below + 1] - sorted[below]) : sorted[below];
-}
-
-static void percentile(vg_estimate *e, double *values, size_t count, double confidence) {
-    vg_base__sort_doubles(values, count);
-    e->low = quantile(values, count, (1 - confidence) / 2);
-    e->high = quantile(values, count, 1 - (1 - confidence) / 2);
-}
 
 double vg_evaluate__variance(const double *values, size_t count) {
     double mean = 0, square = 0;
@@ -111,9 +93,7 @@ void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double 
     e->low = e->high = NAN;
     if (defined == 0 || isnan(e->value))
         return;
-    if (kind == VG_INTERVAL_PERCENTILE)
-        percentile(e, values, defined, confidence);
-    else if (kind == VG_INTERVAL_LOG || kind == VG_INTERVAL_LOGIT)
+    if (kind == VG_INTERVAL_LOG || kind == VG_INTERVAL_LOGIT)
         transformed(e, rule->events, values, defined, confidence, kind == VG_INTERVAL_LOGIT);
     else if (kind == VG_INTERVAL_SHARE)
         vg_evaluate__share_interval(e, rule->events, vg_evaluate__variance(values, defined), confidence);
@@ -164,10 +144,8 @@ void vg_evaluate__auroc_interval(vg_estimate *e, double deviation, double positi
     /* Perfect separation, all rows tied, one row on a side: DeLong's variance is 0 or undefined. Few rows on a side
      * may be alike by chance, which makes it too small: the wider end is taken there. */
     if (isnan(e->low) || fewer < FEW) {
-        double low = v > 0 ? newcombe_end(v, 0, z, positives, negatives) : 0;
-        double high = v < 1 ? newcombe_end(v, 1, z, positives, negatives) : 1;
-        e->low = fmin(low, e->low); /* fmin of a number and NaN is the number */
-        e->high = fmax(high, e->high);
+        e->low = fmin(newcombe_end(v, 0, z, positives, negatives), e->low); /* fmin of a number and NaN: the number */
+        e->high = fmax(newcombe_end(v, 1, z, positives, negatives), e->high);
     }
     e->low = e->low < v ? e->low : v;
     e->high = e->high > v ? e->high : v;

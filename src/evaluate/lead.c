@@ -107,19 +107,18 @@ static void mean_uncertainties(vg_evaluation *e, const vg_tally *t, const vg_ran
 
 void vg_evaluate__class_estimates(vg_evaluation *e) {
     e->class_measure = find_measure(e, "gmu");
-    if (e->class_measure == e->measure_count && e->measure_count > 0)
+    if (e->class_measure == e->measure_count)
         e->class_measure = 0;
     for (size_t c = 0; c < e->classes; c++) {
         vg_class_figures *out = &e->class_figures[c];
         const vg_class_row *row = &e->per_class[c];
-        double confidence = e->resamples ? e->confidence : NAN;
         size_t together = row->support + row->predicted - row->true_positive;
         out->iou = together > 0 ? (double)row->true_positive / (double)together : NAN;
         out->recall = (vg_estimate){row->recall, NAN, NAN};
         out->precision = (vg_estimate){row->precision, NAN, NAN};
-        if (!isnan(confidence)) {
-            out->recall = proportion(row->true_positive, row->support, row->recall, confidence);
-            out->precision = proportion(row->true_positive, row->predicted, row->precision, confidence);
+        if (e->resamples > 0) {
+            out->recall = proportion(row->true_positive, row->support, row->recall, e->confidence);
+            out->precision = proportion(row->true_positive, row->predicted, row->precision, e->confidence);
         }
         if (e->class_measure == e->measure_count)
             out->uncertainty = NAN;
@@ -157,7 +156,7 @@ vg_status vg_evaluate__lead_and_classes(vg_evaluation *e, const vg_tally *t, con
     VG_TRY(vg_base__zalloc(&e->class_figures, e->classes, sizeof *e->class_figures, "figures of classes"));
     vg_evaluate__class_estimates(e);
     vg_evaluate__lead_names(e);
-    work.tested = lead->leader < e->measure_count && lead->rival < e->measure_count && e->resamples == 0;
+    work.tested = lead->rival < e->measure_count && e->resamples == 0;
     if (work.tested) {
         const vg_rank_column *pair[2] = {&columns[lead->leader], &columns[lead->rival]};
         status = vg_evaluate__count_pair(&work.pair, pair, t, rooms, pool);

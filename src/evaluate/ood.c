@@ -18,7 +18,6 @@ typedef struct ood_sums {
 
 static ood_sums begin(double id_total, double ood_total) {
     ood_sums s = {.id_total = id_total, .ood_total = ood_total, .id_part = 1 / id_total, .ood_part = 1 / ood_total};
-    s.values[VG_OOD_FPR95] = id_total;
     s.values[VG_OOD_DETECTION] = 0.5; /* calling nothing OOD */
     return s;
 }
@@ -104,14 +103,17 @@ static void walk_pairs(ood_sums *sums, const vg_keyed *pairs, const vg_ood_work 
 
 /* The same where the order itself is not needed: rank_buckets.c sorts faster, with OOD samples as the errors. */
 static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, unsigned worker) {
-    size_t total = work->id_rows + work->ood_rows, done = 0, asked = 0;
+    size_t total = work->id_rows + work->ood_rows;
     double *values = work->values + (size_t)worker * total;
     VG_TRY(gather_values(values, work, m, worker));
     vg_rank_column both = {.measure = {.values = values, .stride = 1, .certainty = work->id[m].certainty}};
     vg_rank_order order;
     vg_rank_run run;
     VG_TRY(vg_evaluate__rank_order(&order, &work->rooms[worker], &both, work->marks, 1, total));
-    while (vg_evaluate__rank_next(&run, &order)) {
+    for (;;) {
+        VG_TRY(vg_evaluate__rank_next(&run, &order));
+        if (run.count == 0)
+            return VG_OK;
         for (size_t i = 0; i < run.count;) {
             size_t ood = 0, first = i;
             uint64_t key = run.items[i] >> 1;
@@ -120,13 +122,7 @@ static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, un
             while (i < run.count && run.items[i] >> 1 == key);
             group(sums, (double)(i - first - ood), (double)ood);
         }
-        done += run.count;
-        if (done - asked >= VG_SLICE) {
-            asked = done;
-            VG_TRY(vg_evaluate__pulse(work->pulse, worker));
-        }
     }
-    return VG_OK;
 }
 
 static void figure_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row) {
@@ -187,18 +183,16 @@ static void release(vg_ood_work *work, unsigned workers) {
 }
 
 static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
-    size_t total = work->id_rows + work->ood_rows, pairs, places;
+    size_t total = work->id_rows + work->ood_rows, threads = vg_pool__threads(pool);
     bool resample = work->options->resamples > 0 && work->id_rows > 0 && work->ood_rows > 0;
-    if (!vg_base__mul(&pairs, total, 2 * (size_t)vg_pool__threads(pool)) || !vg_base__mul(&places, total, work->count))
-        return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
     VG_TRY(vg_base__alloc(&work->marks, total, 1, "marks to sort"));
-    VG_TRY(vg_base__alloc(&work->values, pairs / 2, sizeof *work->values, "values to sort"));
+    VG_TRY(vg_base__alloc(&work->values, total, threads * sizeof *work->values, "values to sort"));
     memset(work->marks, 0, work->id_rows);
     memset(work->marks + work->id_rows, 1, work->ood_rows);
     if (resample) {
-        VG_TRY(vg_base__alloc(&work->pairs, pairs, sizeof *work->pairs, "keys to sort"));
-        VG_TRY(vg_base__alloc(&work->order, places, sizeof *work->order, "bootstrap orders"));
-        VG_TRY(vg_base__alloc(&work->places, places, 1, "bootstrap orders"));
+        VG_TRY(vg_base__alloc(&work->pairs, total, 2 * threads * sizeof *work->pairs, "keys to sort"));
+        VG_TRY(vg_base__alloc(&work->order, work->count, total * sizeof *work->order, "bootstrap orders"));
+        VG_TRY(vg_base__alloc(&work->places, work->count, total, "bootstrap orders"));
     } else {
         VG_TRY(rooms_new(work, vg_pool__threads(pool)));
     }

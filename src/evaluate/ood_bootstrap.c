@@ -117,9 +117,11 @@ static void collect(const vg_ood_work *work, const double *values, double *colum
         const struct {
             vg_estimate *estimate;
             vg_interval_rule rule;
-        } made[FIGURES] = {[AUPR_OUT] = {&row->aupr_out, {VG_INTERVAL_LOGIT, fewer, 0, 0}},
-                           [AUPR_IN] = {&row->aupr_in, {VG_INTERVAL_LOGIT, fewer, 0, 0}},
-                           [FPR95] = {&row->fpr95, {VG_INTERVAL_SHARE, (double)work->id_rows, 0, 0}}};
+        } made[FIGURES] = {
+            [AUPR_OUT] = {&row->aupr_out, {.kind = VG_INTERVAL_LOGIT, .events = fewer}},
+            [AUPR_IN] = {&row->aupr_in, {.kind = VG_INTERVAL_LOGIT, .events = fewer}},
+            [FPR95] = {&row->fpr95, {.kind = VG_INTERVAL_SHARE, .events = (double)work->id_rows}},
+        };
         for (size_t f = 0; f < FIGURES; f++) {
             for (size_t r = 0; r < resamples; r++)
                 column[r] = values[r * figures + m * FIGURES + f];
@@ -133,14 +135,14 @@ static void collect(const vg_ood_work *work, const double *values, double *colum
 }
 
 vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool) {
-    size_t total = work->id_rows + work->ood_rows, resamples = work->options->resamples, weights, values;
+    size_t total = work->id_rows + work->ood_rows, resamples = work->options->resamples, values;
     size_t blocks = resamples / VG_LANES + (resamples % VG_LANES != 0);
-    if (!vg_base__mul(&weights, total, VG_LANES * (size_t)vg_pool__threads(pool)) ||
-        !vg_base__mul(&values, blocks, VG_LANES * FIGURES) || !vg_base__mul(&values, values, work->count))
+    if (!vg_base__mul(&values, blocks, VG_LANES * FIGURES) || !vg_base__mul(&values, values, work->count))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu resamples of %zu samples do not fit memory", resamples, total);
+    size_t of_sample = VG_LANES * (size_t)vg_pool__threads(pool) * sizeof(double);
     resample_work resample = {.work = work};
     double *column = NULL, *influence = NULL;
-    vg_status status = vg_base__alloc(&resample.weights, weights, sizeof(double), "bootstrap weights");
+    vg_status status = vg_base__alloc(&resample.weights, total, of_sample, "bootstrap weights");
     if (status == VG_OK)
         status = vg_base__alloc(&resample.values, values, sizeof(double), "bootstrap figures");
     if (status == VG_OK)

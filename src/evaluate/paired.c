@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "base/base.h"
-#include "base/distributions.h"
 #include "base/sort.h"
+#include "evaluate/select_internal.h"
 
 /* Linear interpolation of sorted values, as NumPy does by default. */
 static double quantile(const double *sorted, size_t count, double share) {
@@ -45,8 +45,5 @@ vg_status vg_evaluate__difference(vg_estimate *out, double *p_value, double valu
 
 double vg_evaluate__mcnemar(size_t a, size_t b) {
     size_t least = a < b ? a : b, all = a + b;
-    if (a == b)
-        return 1;
-    /* P(X <= least) of X ~ Binomial(all, 1/2). */
-    return fmin(1, 2 * vg_base__beta_cdf(0.5, (double)(all - least), (double)(least + 1)));
+    return fmin(1, 2 * vg_evaluate__binomial_cdf((double)least, (double)all, 0.5));
 }

@@ -66,8 +66,10 @@ static vg_rank_bounds cell_bounds(const vg_bucket_map *map, size_t first, size_t
 }
 
 /* cells[].first holds counts of the sample, each of which represents `step` rows; a bucket is to have `wanted` rows.
- * The first and the last cell, where the keys outside are, are a bucket each. False when there would be too many. */
-static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t step, size_t wanted, cell_range range) {
+ * The first and the last cell, where the keys outside are, are a bucket each. Whatever the sample, there are far fewer
+ * buckets than MOST_BUCKETS: of cut cells, at most two for each `wanted` rows, which are WANTED_BUCKETS of all rows at
+ * most; of joined ones about as many again, one more for each cut cell, and one for each JOINED cells of 2^16. */
+static void share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t step, size_t wanted, cell_range range) {
     /* rows in the open bucket of joined cells, and its first cell; `buckets` is the index of the next one */
     size_t buckets = 0, open = 0, start = 0, last = range.count - 1;
     bool is_open = false;
@@ -83,8 +85,6 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t step, size
             buckets += is_open;
             is_open = false;
             cells[i] = (vg_rank_cell){(uint32_t)buckets, map->shift - bits};
-            if (buckets + ((size_t)1 << bits) > MOST_BUCKETS)
-                return false;
             for (size_t part = 0; part < (size_t)1 << bits; part++, buckets++) {
                 uint64_t from = ((uint64_t)i << map->shift) + ((uint64_t)part << (map->shift - bits));
                 map->bounds[buckets] = (vg_rank_bounds){(map->least + from) << 1, map->shift - bits + 1};
@@ -95,8 +95,6 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t step, size
                 buckets++;
                 is_open = false;
             }
-            if (buckets >= MOST_BUCKETS)
-                return false;
             start = is_open ? start : i;
             open = is_open ? open + rows : rows;
             is_open = true;
@@ -108,7 +106,6 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t step, size
         }
     }
     map->buckets = buckets + is_open;
-    return true;
 }
 
 /* All numbers, by their keys: one sign or both. */
@@ -146,7 +143,7 @@ static cell_range make_cells(vg_bucket_map *map, uint64_t least, uint64_t most, 
 static unsigned cell_bits(size_t rows) { return rows < MANY_ROWS ? FEW_CELL_BITS : WIDE_CELL_BITS; }
 
 /* Makes the map for a measure from one row in `step`. Zeros, of which there may be many, lie outside of the cells. */
-static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *column, size_t rows, bool wide) {
+static void learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *column, size_t rows, bool wide) {
     size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
     uint64_t *sample = (uint64_t *)(void *)room->before, least = UINT64_MAX, most = 0;
     uint64_t zero = column->measure.certainty ? ~vg_evaluate__key(0) : vg_evaluate__key(0);
@@ -166,7 +163,7 @@ static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *
     memset(room->cells, 0, range.count * sizeof *room->cells);
     for (size_t i = 0; i < count; i++)
         room->cells[vg_evaluate__inside(map, sample[i]) >> map->shift].first++;
-    return share_out(map, room->cells, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS, range);
+    share_out(map, room->cells, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS, range);
 }
 
 /* One bucket for each quarter of all keys. */
@@ -205,10 +202,9 @@ static vg_status make_spill(vg_rank_room *room, size_t buckets) {
         size_t n = vg_evaluate__bucket_rows(room, b);
         largest = n > largest ? n : largest;
     }
-    if (largest <= LARGE || largest <= room->spill_rows)
+    if (largest <= room->spill_rows)
         return VG_OK;
     vg_base__release(room->spill);
-    room->spill_rows = 0;
     VG_TRY(vg_base__alloc(&room->spill, largest, 2 * sizeof *room->spill, "keys to sort"));
     room->spill_rows = largest;
     return VG_OK;
@@ -237,13 +233,14 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
     vg_bucket_map map;
     vg_rank_rows source = {*column, errors, error_stride};
     bool fit;
-    if (rows <= ONE_BUCKET || !learn(&map, room, column, rows, false))
+    if (rows <= ONE_BUCKET)
         quarter(&map, room);
+    else
+        learn(&map, room, column, rows, false);
     VG_TRY(gather_all(&fit, room, &map, &source, rows));
     if (!fit) { /* NaN, or a sign that the sample did not show */
         VG_TRY(check_nan(column, rows));
-        if (!learn(&map, room, column, rows, true))
-            quarter(&map, room);
+        learn(&map, room, column, rows, true);
         VG_TRY(gather_all(&fit, room, &map, &source, rows));
     }
     VG_TRY(make_spill(room, map.buckets));
@@ -323,13 +320,18 @@ static void gather(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t
         memcpy(to + done, room->items + chunk * VG_CHUNK, (n - done < VG_CHUNK ? n - done : VG_CHUNK) * sizeof *to);
 }
 
-bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
+vg_status vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
     const vg_rank_room *room = order->room;
     size_t n = 0;
+    if (order->given - order->asked >= VG_SLICE) {
+        order->asked = order->given;
+        VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
+    }
     while (order->next < order->buckets && (n = vg_evaluate__bucket_rows(room, order->next)) == 0)
         order->next++;
-    if (order->next == order->buckets)
-        return false;
+    run->count = n;
+    if (n == 0)
+        return VG_OK;
     uint64_t *items = n > LARGE ? room->spill : room->hot, *scratch = items + (n > LARGE ? n : (size_t)LARGE);
     if (!sort_chunks(items, room, order->next, n)) {
         gather(items, room, order->next, n);
@@ -337,15 +339,16 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
     }
     run->items = items;
     run->scratch = scratch;
-    run->count = n;
+    run->before = order->given;
     run->high = order->next >= order->upper ? (uint64_t)1 << 63 : 0;
+    order->given += n;
     order->next++;
-    return true;
+    return VG_OK;
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------- */
 vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker) {
-    *room = (vg_rank_room){.kernels = vg_evaluate__rows(), .pulse = pulse, .worker = worker};
+    *room = (vg_rank_room){.kernels = vg_evaluate__rows(), .spill_rows = LARGE, .pulse = pulse, .worker = worker};
     if (rows > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: %zu rows, at most %u", rows, UINT32_MAX);
     size_t buckets = rows <= ONE_BUCKET ? (size_t)QUARTERS : (size_t)MOST_BUCKETS, chunks = rows / VG_CHUNK + buckets;

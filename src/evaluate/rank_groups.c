@@ -148,14 +148,10 @@ vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const 
         return VG_OK;
     }
     VG_TRY(vg_evaluate__rank_order(&order, room, column, errors, error_stride, rows));
-    size_t done = 0, slice = 0;
-    while (vg_evaluate__rank_next(&run, &order)) {
-        add_run(g, &run, room, done);
-        done += run.count;
-        if (done - slice >= VG_SLICE) {
-            slice = done;
-            VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
-        }
+    for (;;) {
+        VG_TRY(vg_evaluate__rank_next(&run, &order));
+        if (run.count == 0)
+            return VG_OK;
+        add_run(g, &run, room, run.before);
     }
-    return VG_OK;
 }

@@ -98,20 +98,25 @@ void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, doubl
 
 void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank_plan *plan) {
     double n = plan->n, wrong = sums->total, right = n - wrong;
+    if (n == 0) {
+        for (size_t i = 0; i < VG_RANK_FIXED + plan->coverage_count + plan->risk_count; i++)
+            values[i] = NAN;
+        return;
+    }
     cover(sums, plan, n);
     /* The best order has the errors last: risk 0, then (i - right) / i. */
-    double best = n > 0 ? (wrong - right * vg_evaluate__tail_at(plan, right)) / n : NAN;
-    values[VG_RANK_AURC] = n > 0 ? sums->aurc / n : NAN;
+    double best = (wrong - right * vg_evaluate__tail_at(plan, right)) / n;
+    values[VG_RANK_AURC] = sums->aurc / n;
     double excess = values[VG_RANK_AURC] - best;
     values[VG_RANK_EAURC] = fabs(excess) <= ROUNDING * (wrong / n) ? 0 : excess;
-    values[VG_RANK_AUGRC] = n > 0 ? sums->augrc / (n * n) : NAN;
+    values[VG_RANK_AUGRC] = sums->augrc / (n * n);
     values[VG_RANK_AUROC] = wrong > 0 && right > 0 ? sums->pairs / (wrong * right) : NAN;
     values[VG_RANK_AUPR] = wrong > 0 ? sums->precision / wrong : NAN;
     double *at = values + VG_RANK_FIXED;
     for (size_t i = 0; i < plan->coverage_count; i++)
-        *at++ = n > 0 ? sums->hits[i] / plan->position[i] : NAN;
+        *at++ = sums->hits[i] / plan->position[i];
     for (size_t i = 0; i < plan->risk_count; i++)
-        *at++ = n > 0 ? sums->covered[i] / n : NAN;
+        *at++ = sums->covered[i] / n;
 }
 
 /* Groups first .. last - 1, each a single error. Four partial sums over short ranges: additions do not wait for each
@@ -216,7 +221,7 @@ void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const 
 
 double vg_evaluate__curve_position(size_t i, size_t points, double rows) {
     double position = ceil(rows * ((double)(i + 1) / (double)points) - 1e-6);
-    return position < 1 ? 1 : position > rows ? rows : position;
+    return position < 1 ? 1 : position;
 }
 
 void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *g, const vg_rank_part *part) {

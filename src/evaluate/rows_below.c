@@ -41,23 +41,23 @@ static void copy_bucket(const vg_rank_room *room, size_t bucket, double *array, 
 }
 
 /* Sorts the n items of a bucket, which are in room->hot, with their indices behind them, by counting into about as many
- * cells as it has rows. False where all are equal or their range is too wide. */
+ * cells as it has rows: as many bits as an index has. False where all are equal or their range is too wide. */
 static bool sort_packed(sorted_bucket *s, const vg_rank_room *room, vg_rank_bounds bounds, size_t n) {
     const vg_row_kernels *kernels = room->kernels;
-    unsigned bits = vg_evaluate__bits(n), range = bounds.range + bits, shift = range > bits ? range - bits : 0;
+    unsigned bits = vg_evaluate__bits(n), shift = bounds.range;
     uint64_t *hot = room->hot, *to = hot + MOST_PACKED, least = bounds.least;
     uint16_t *fine = room->fine;
-    if (bounds.range == 0 || range > 64)
+    if (shift == 0 || shift + bits > 64)
         return false;
-    memset(fine, 0, sizeof *fine << (range - shift));
+    memset(fine, 0, sizeof *fine << bits);
     for (size_t i = 0; i < n; i++) {
         hot[i] = (hot[i] - least) << bits | i;
         fine[hot[i] >> shift]++;
     }
-    kernels->prefix_sums(fine, (size_t)1 << (range - shift));
+    kernels->prefix_sums(fine, (size_t)1 << bits);
     for (size_t i = 0; i < n; i++)
         to[fine[hot[i] >> shift]++] = hot[i];
-    if (shift > 0 && !kernels->fix_bucket_order(to, n, MOST_MOVES * n))
+    if (!kernels->fix_bucket_order(to, n, MOST_MOVES * n))
         vg_evaluate__sort_keys(to, hot, n);
     *s = (sorted_bucket){.count = n, .packed = to, .index_bits = bits};
     return true;

@@ -112,7 +112,7 @@ static vg_status make_room(vg_tally *t, size_t rows) {
     if (rows <= t->capacity)
         return VG_OK;
     size_t capacity = rows > t->reserve ? rows : t->reserve;
-    if (t->capacity > 0 && capacity < t->capacity + t->capacity / 2)
+    if (capacity < t->capacity + t->capacity / 2)
         capacity = t->capacity + t->capacity / 2;
     if (capacity > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: more than %u rows", UINT32_MAX);
@@ -304,10 +304,10 @@ static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool
 }
 
 static vg_status tally_feed_alone(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
-    if (n > 0 && (!mean || !labels))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_feed: tally, mean and labels must not be NULL");
     if (n == 0)
         return VG_OK;
+    if (!mean || !labels)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_feed: tally, mean and labels must not be NULL");
     if (t->n > 0 && t->has_ratio != (std != NULL))
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: std must be given with every block or with none");
     size_t rows, c_count = t->classes;

@@ -63,14 +63,14 @@ typedef struct adaptive_bins {
 /* A group of `mass` equal confidences of which `correct` are right, after `before` rows. */
 static void add_equal(adaptive_bins *b, double before, double mass, double confidence, double correct) {
     double gap = mass * confidence - correct, after = before + mass;
-    while (after >= b->edge && b->bin < b->bins) {
+    while (after >= b->edge) {
         double share = (b->edge - before) / mass;
         b->gap[b->bin] += gap * share;
         gap -= gap * share;
         mass -= b->edge - before;
         before = b->edge;
         b->edge = vg_evaluate__adaptive_edge(b->rows, b->bins, ++b->bin + 1);
-        if (mass <= 0)
+        if (mass == 0) /* the end of the last bin, at the latest */
             return;
     }
     b->gap[b->bin] += gap;
@@ -79,7 +79,7 @@ static void add_equal(adaptive_bins *b, double before, double mass, double confi
 /* The bins of a walk that begins after `before` rows. */
 static adaptive_bins open_bins(double *gap, size_t bins, size_t total, double before) {
     adaptive_bins b = {.rows = total, .bins = bins, .edge = vg_evaluate__adaptive_edge(total, bins, 1), .gap = gap};
-    while (before > 0 && b.edge <= before && b.bin + 1 < bins)
+    while (b.edge <= before)
         b.edge = vg_evaluate__adaptive_edge(total, bins, ++b.bin + 1);
     return b;
 }
@@ -89,30 +89,26 @@ vg_status vg_evaluate__adaptive_gaps(double *gap, size_t bins, vg_rank_room *roo
     adaptive_bins open = open_bins(gap, bins, total, before);
     vg_rank_order order;
     vg_rank_run run;
-    size_t done = 0, slice = 0;
     VG_TRY(vg_evaluate__rank_order(&order, room, confidence, errors, 1, rows));
-    while (vg_evaluate__rank_next(&run, &order)) {
+    for (;;) {
+        VG_TRY(vg_evaluate__rank_next(&run, &order));
+        if (run.count == 0)
+            return VG_OK;
         for (size_t i = 0; i < run.count;) {
             size_t first = i, correct = 0;
             uint64_t key = run.items[i] >> 1;
             for (; i < run.count && run.items[i] >> 1 == key; i++)
                 correct += !(run.items[i] & 1);
-            add_equal(&open, before + (double)(done + first), (double)(i - first), vg_evaluate__unkey(run.high | key),
-                      (double)correct);
-        }
-        done += run.count;
-        if (done - slice >= VG_SLICE) {
-            slice = done;
-            VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
+            add_equal(&open, before + (double)(run.before + first), (double)(i - first),
+                      vg_evaluate__unkey(run.high | key), (double)correct);
         }
     }
-    return VG_OK;
 }
 
 vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *t) {
     vg_rank_column confidence = {.measure = {"confidence", t->confidence, 1, 0}};
     double *gap;
-    VG_TRY(vg_base__zalloc(&gap, t->bins + 1, sizeof *gap, "adaptive bins"));
+    VG_TRY(vg_base__zalloc(&gap, t->bins, sizeof *gap, "adaptive bins"));
     vg_status status = vg_evaluate__adaptive_gaps(gap, t->bins, room, &confidence, t->error, t->rows, 0, t->rows);
     if (status == VG_OK)
         *out = absolute_sum(gap, t->bins) / (double)t->rows;

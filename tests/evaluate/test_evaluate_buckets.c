@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
+#include "runs_util.h"
 
 /* What the kernels were asked for during one ordering. */
 static struct {
@@ -79,7 +80,7 @@ static shape order(const double *values, const uint8_t *errors, size_t n, int ce
         uint64_t span = found.range ? (uint64_t)1 << (found.range - 1) : 0; /* at least, to the largest item */
         assert_true(known.range >= 64 || found.least - known.least + span < (uint64_t)1 << known.range);
     }
-    while (vg_evaluate__rank_next(&run, &ordered)) {
+    while (next_run(&run, &ordered)) {
         s.runs++;
         s.largest = run.count > s.largest ? run.count : s.largest;
     }

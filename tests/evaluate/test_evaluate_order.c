@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
+#include "runs_util.h"
 #include "vargate/evaluate.h"
 
 enum { KINDS = 11 };
@@ -146,7 +147,8 @@ static void check_order(int kind, size_t n, bool certainty, double rate) {
     assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 2, n),
                      VG_OK);
     size_t done = 0;
-    while (vg_evaluate__rank_next(&run, &order)) {
+    while (next_run(&run, &order)) {
+        assert_int_equal(run.before, done);
         assert_true(run.count > 0 && run.count <= n - done);
         for (size_t i = 0; i < run.count; i++, done++) {
             double value = vg_evaluate__unkey(run.high | run.items[i] >> 1);

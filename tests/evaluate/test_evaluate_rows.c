@@ -9,6 +9,7 @@
 
 #include "evaluate/columns_layout.h"
 #include "evaluate/evaluate_internal.h"
+#include "runs_util.h"
 
 static uint64_t state = 12345;
 static uint64_t draw(void) {
@@ -36,7 +37,7 @@ static size_t ordered(uint64_t *out, const vg_row_kernels *kernels, const vg_mea
     room.kernels = kernels;
     assert_int_equal(
         vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = *measure}, errors, stride, rows), VG_OK);
-    while (vg_evaluate__rank_next(&run, &order)) {
+    while (next_run(&run, &order)) {
         memcpy(out + count, run.items, run.count * sizeof *out);
         count += run.count;
     }
@@ -97,7 +98,7 @@ static void rows_unlike_the_sample(void **unused) {
         }
         assert_int_equal(vg_evaluate__rank_room(&room, ROWS, NULL, 0), VG_OK);
         assert_int_equal(vg_evaluate__rank_order(&order, &room, &column, errors, 1, ROWS), VG_OK);
-        while (vg_evaluate__rank_next(&run, &order))
+        while (next_run(&run, &order))
             for (size_t i = 0; i < run.count; i++) {
                 uint64_t key = run.high | run.items[i] >> 1;
                 assert_true(key >= last);
@@ -218,6 +219,53 @@ static void bucket_order_is_fixed(void **unused) {
         qsort(items, MOST, sizeof *items, by_size);
         for (size_t i = 0; i < MOST; i++)
             assert_int_equal(items[i], i + 1);
+    }
+}
+
+/* Inversions that are left after passes of exchanges: pass p exchanges the neighbours from[p], from[p] + step, and so
+ * on, in this order. With a step of 1 it is a pass of bubble sort. */
+static size_t inversions_after(uint64_t *items, size_t n, size_t step, const size_t *from, size_t passes) {
+    size_t left = 0;
+    for (size_t pass = 0; pass < passes; pass++)
+        for (size_t i = from[pass]; i + 1 < n; i += step)
+            if (items[i] > items[i + 1]) {
+                uint64_t item = items[i];
+                items[i] = items[i + 1];
+                items[i + 1] = item;
+            }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            left += items[i] > items[j];
+    return left;
+}
+
+/* Insertion moves an item once for each inversion that the exchanges before it have left: with so many moves allowed
+ * the items are in order, with one less the function gives up. Nothing beside them is changed. */
+static void moves_are_counted(void **unused) {
+    enum { MOST = 45, MARK = 88, BESIDE = 8 };
+    static const size_t bubble[] = {0, 0}, odd_even[] = {0, 1, 0};
+    bool vectors = vg_evaluate__rows() != &vg_evaluate__rows_plain;
+    uint64_t items[MOST + 2 * BESIDE], copy[MOST], *own = items + BESIDE;
+    (void)unused;
+    for (size_t trial = 0; trial < 400; trial++) {
+        size_t n = 1 + draw() % MOST;
+        for (size_t which = 0; which < 1u + vectors; which++) {
+            const vg_row_kernels *kernels = which ? vg_evaluate__rows() : &vg_evaluate__rows_plain;
+            uint64_t drawn[MOST];
+            for (size_t i = 0; i < n; i++)
+                drawn[i] = copy[i] = draw() % (trial % 2 ? 50 : 5) + i * (trial % 3);
+            size_t left = inversions_after(copy, n, which ? 2 : 1, which ? odd_even : bubble, which ? 3 : 2);
+            for (size_t less = 0; less <= (left > 0); less++) {
+                for (size_t i = 0; i < MOST + 2 * BESIDE; i++)
+                    items[i] = MARK;
+                memcpy(own, drawn, n * sizeof *own);
+                assert_int_equal(kernels->fix_bucket_order(own, n, left - less), !less);
+                for (size_t i = 0; i < MOST + 2 * BESIDE; i++)
+                    assert_true((i >= BESIDE && i < BESIDE + n) || items[i] == MARK);
+                for (size_t i = 1; !less && i < n; i++)
+                    assert_true(own[i - 1] <= own[i]);
+            }
+        }
     }
 }
 
@@ -461,6 +509,7 @@ int main(void) {
         cmocka_unit_test(same_sums_and_marks),
         cmocka_unit_test(same_walks),
         cmocka_unit_test(bucket_order_is_fixed),
+        cmocka_unit_test(moves_are_counted),
         cmocka_unit_test(same_samples),
         cmocka_unit_test(ambiguous_values_are_named),
         cmocka_unit_test(valid_values_pass),
