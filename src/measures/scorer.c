@@ -83,8 +83,7 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
 /* A chunk has about 64 million elements, which take some tens of milliseconds; threads wait for each other at its end.
  * It is smaller where a progress callback is set, so that reports and cancellation come often enough. */
 static size_t chunk_for(size_t m, size_t c, bool watched) {
-    size_t elements = watched ? 4000000 : 64000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
-    size_t least = 128;
+    size_t chunk = (watched ? 4000000 : 64000000) / m / c, least = 128;
     return chunk < least ? least : chunk > 65536 ? 65536 : chunk;
 }
 
@@ -181,9 +180,8 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     bool fits = s->tier->workspace(&bytes, job) && vg_base__add(&bytes, bytes, 128);
     bytes = bytes / 64 * 64;
     /* For a handful of samples, waking threads costs more than it saves. */
-    bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536);
+    bool small = (double)s->m * (double)s->c * (double)units < 65536;
     small |= units <= s->tier->units(job) && s->tier->shares(job) == 1;
-    unsigned threads = small ? 1 : s->threads;
     if (!fits || !vg_base__mul(&all, bytes, s->threads))
         return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
     if (bytes > s->workspace_bytes) {
@@ -193,7 +191,7 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
         VG_TRY(vg_base__alloc(&s->workspace, s->threads, bytes, "scoring workspace"));
         s->workspace_bytes = bytes;
     }
-    if (threads > 1 && !s->pool)
+    if (!small && s->threads > 1 && !s->pool)
         VG_TRY(vg_pool__new(&s->pool, s->threads));
     return VG_OK;
 }
