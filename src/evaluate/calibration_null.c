@@ -289,7 +289,7 @@ static void test_calibration(vg_calibration_check *out, null_room *room, const g
     } else if (count <= MANY_BINS) {
         out->p_value = (1 + (double)count_draws(room->bins, count, rounding)) / (1 + (double)DRAWS);
     } else {
-        out->p_value = variance > 0 ? 0.5 * erfc((sum - expected) / sqrt(2 * variance)) : sum > expected ? 0 : 1;
+        out->p_value = 0.5 * erfc((sum - expected) / sqrt(2 * variance)); /* confidences differ: variance > 0 */
     }
 }
 
@@ -350,11 +350,9 @@ vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *t, double c
 vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, const double *products, double confidence) {
     const vg_reliability_bin *bins = e->reliability;
     double *sums;
-    size_t *counts, room, count = e->bins;
-    if (!vg_base__mul(&room, count, 3))
-        return vg_base__fail(VG_ERR_MEMORY, "calibration: %zu bins do not fit memory", count);
-    VG_TRY(vg_base__zalloc(&sums, room, sizeof *sums, "bins"));
-    vg_status status = vg_base__zalloc(&counts, room, sizeof *counts, "bins");
+    size_t *counts, count = e->bins;
+    VG_TRY(vg_base__zalloc(&sums, count, 3 * sizeof *sums, "bins"));
+    vg_status status = vg_base__zalloc(&counts, count, 2 * sizeof *counts, "bins");
     if (status == VG_OK) {
         vg_tally t = {.bins = count, .bin_count = counts, .bin_correct = counts + count, .n = e->n};
         t.multilabel = products != NULL;

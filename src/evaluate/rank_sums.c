@@ -137,11 +137,10 @@ static void walk_singles(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_
 
 static void walk_single(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first,
                         size_t last) {
-    if (first == last) /* no single errors between two tied groups */
-        return;
-    for (; last - first > STRETCH; first += STRETCH)
-        walk_singles(sums, plan, g, first, first + STRETCH);
-    walk_singles(sums, plan, g, first, last);
+    for (size_t end; first < last; first = end) {
+        end = last - first < STRETCH ? last : first + STRETCH;
+        walk_singles(sums, plan, g, first, end);
+    }
 }
 
 /* Errors expected among the first `position` rows. */

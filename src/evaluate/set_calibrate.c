@@ -78,8 +78,6 @@ static vg_status score_labels(void *context, size_t index, unsigned worker) {
 }
 
 static vg_status check_labels(const vg_sets_data *s, const vg_sets_piece *piece) {
-    if (!piece->labels)
-        return vg_base__fail(VG_ERR_DATA, "calibration samples need labels");
     for (size_t i = 0; i < piece->rows; i++)
         if (piece->labels[i] < (s->sites ? -1 : 0) || piece->labels[i] >= (int64_t)s->shown.classes)
             return vg_base__fail(VG_ERR_DATA, "calibration sample %llu has the label %lld, expected 0 to %zu",

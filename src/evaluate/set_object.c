@@ -75,8 +75,6 @@ static vg_status copy_scoring(vg_sets_data *s, const vg_score_options *given) {
     o->scores_size = sizeof(vg_scores);
     o->progress = NULL;
     o->device = VG_SCORE_ON_CPU; /* the gated means are computed there */
-    o->k = NULL;
-    o->k_count = 0;
     VG_TRY(copy_numbers(&s->temperature, o->temperature, o->temperature_count, "temperatures"));
     VG_TRY(copy_numbers(&s->class_k, o->class_k, o->class_k_count, "a k for every class"));
     o->temperature = s->temperature;
@@ -160,10 +158,8 @@ void vg_sets__free(vg_sets_data *s) {
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 static vg_status make_scorer(vg_sets_data *s) {
     vg_score_options o = s->scoring;
-    if (!isnan(s->shown.gate)) {
-        o.k = &s->shown.gate;
-        o.k_count = 1;
-    }
+    o.k = &s->shown.gate;
+    o.k_count = !isnan(s->shown.gate);
     s->threads = o.threads ? o.threads : vg_base__cores();
     return vg_scorer_new(&s->scorer, s->shown.members, s->shown.classes, &o);
 }
@@ -230,7 +226,7 @@ vg_status vg_sets__over_rows(vg_sets_data *s, const vg_sets_piece *piece, vg_poo
     size_t count = (piece->rows + piece->chunk - 1) / piece->chunk;
     if (s->threads > 1 && count > 1 && !s->pool)
         VG_TRY(vg_pool__new(&s->pool, s->threads));
-    if (s->pool && count > 1)
+    if (s->pool)
         return vg_pool__run(s->pool, count, body, context);
     for (size_t i = 0; i < count; i++)
         VG_TRY(body(context, i, 0));

@@ -7,11 +7,9 @@
 
 vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size) {
     void *old, *more;
-    size_t next = *room ? *room : 1024;
+    size_t next = 2 * needed;
     if (needed <= *room)
         return VG_OK;
-    while (next < needed)
-        next *= 2;
     memcpy(&old, array, sizeof old);
     VG_TRY(vg_base__alloc(&more, next, size, "calibration samples"));
     if (used)
@@ -56,8 +54,8 @@ static size_t places_of(size_t *out, const double *alphas, size_t alpha_count, s
     size_t count = 0;
     for (size_t a = 0; a < alpha_count; a++) {
         size_t place = vg_set__quantile_place(n, alphas[a]);
-        if (place <= n && n > 0)
-            out[count++] = place > 0 ? place - 1 : 0;
+        if (place <= n)
+            out[count++] = place - (place > 0);
     }
     return count;
 }
@@ -69,7 +67,7 @@ vg_status vg_set_pool__settle(vg_set_pool *pool, const double *alphas, size_t al
         return vg_set_units__settle(pool);
     VG_TRY(vg_base__zalloc(&pool->start, pool->cells + 1, sizeof *pool->start, "cells"));
     VG_TRY(vg_base__alloc(&keys, 2 * pool->count, sizeof *keys, "calibration scores"));
-    vg_status status = vg_base__alloc(&next, pool->cells + 1, sizeof *next, "cells");
+    vg_status status = vg_base__alloc(&next, pool->cells, sizeof *next, "cells");
     if (status == VG_OK) {
         scratch = keys + pool->count;
         order_cells(keys, next, pool);
@@ -106,7 +104,7 @@ size_t vg_set__quantile_place(size_t n, double alpha) {
 
 double vg_set__quantile(const double *settled, size_t n, double alpha) {
     size_t place = vg_set__quantile_place(n, alpha);
-    return place > n ? INFINITY : settled[place > 0 ? place - 1 : 0];
+    return place > n ? INFINITY : settled[place - (place > 0)];
 }
 
 size_t vg_set__first_at_least(const double *sorted, size_t n, double s) {

@@ -33,7 +33,7 @@ static vg_estimate share(unsigned long long part, unsigned long long whole, doub
 /* The size of the set with index `place` in rising order of size. */
 static double size_at(const vg_set_tally *t, double place) {
     double seen = 0;
-    for (size_t s = 0; s <= t->classes; s++) {
+    for (size_t s = 0; s < t->classes; s++) {
         seen += (double)t->size[s];
         if (place < seen)
             return (double)s;
@@ -59,8 +59,6 @@ static void sizes(vg_set_figures *out, const vg_set_tally *t, double z) {
 static void worst_class(vg_set_figures *out, const vg_set_tally *t, double confidence) {
     size_t seen = 0;
     double least = INFINITY;
-    out->worst_class = SIZE_MAX;
-    out->worst_class_coverage = (vg_estimate){NAN, NAN, NAN};
     for (size_t c = 0; c < t->classes; c++) {
         if (t->of_class[c] == 0)
             continue;
@@ -79,7 +77,6 @@ static void worst_class(vg_set_figures *out, const vg_set_tally *t, double confi
 static void strata(vg_set_figures *out, const vg_set_tally *t, double confidence) {
     static const size_t upper[VG_SET_STRATA] = {0, 1, 3, 10, 100, SIZE_MAX};
     size_t size = 0;
-    out->stratum_count = 0;
     for (size_t i = 0; i < VG_SET_STRATA && size <= t->classes; i++) {
         vg_set_stratum s = {.low = size, .high = upper[i] < t->classes ? upper[i] : t->classes};
         for (; size <= s.high; size++) {
@@ -109,7 +106,7 @@ void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *t, bool mult
     out->coverage = out->worst_class_coverage = out->singleton_accuracy = out->risk = none;
     out->worst_class = SIZE_MAX;
     sizes(out, t, z);
-    out->singletons = share(t->size[t->classes > 0 ? 1 : 0], t->samples, confidence);
+    out->singletons = share(t->size[1], t->samples, confidence);
     out->empty = share(t->size[0], t->samples, confidence);
     if (t->labelled == 0)
         return;

@@ -53,9 +53,9 @@ static void settle_cell(vg_set_pool *pool, weighted_score *sites, size_t cell) {
 vg_status vg_set_units__settle(vg_set_pool *pool) {
     weighted_score *sites;
     VG_TRY(vg_base__zalloc(&pool->start, pool->cells + 1, sizeof *pool->start, "cells"));
-    VG_TRY(vg_base__zalloc(&pool->images, pool->cells + 1, sizeof *pool->images, "cells"));
+    VG_TRY(vg_base__zalloc(&pool->images, pool->cells, sizeof *pool->images, "cells"));
     VG_TRY(vg_base__alloc(&pool->mass, pool->count + pool->cells, sizeof *pool->mass, "calibration scores"));
-    VG_TRY(vg_base__alloc(&sites, pool->count + 1, sizeof *sites, "calibration scores"));
+    VG_TRY(vg_base__alloc(&sites, pool->count, sizeof *sites, "calibration scores"));
     order_cells(sites, pool->images, pool); /* images is counted afterwards */
     for (size_t c = 0; c < pool->cells; c++)
         settle_cell(pool, sites, c);
@@ -66,14 +66,12 @@ vg_status vg_set_units__settle(vg_set_pool *pool) {
 double vg_set_units__quantile(const vg_set_pool *pool, size_t cell, double alpha) {
     const double *mass = pool->mass + pool->start[cell] + cell;
     double all = (double)pool->images[cell] + 1, allowed = all * alpha - 1 + 1e-12 * all; /* sums are rounded */
-    size_t low = 0, high = vg_set_pool__samples(pool, cell);
-    if (allowed < 0 || high == 0)
-        return INFINITY;
+    size_t low = 0, n = vg_set_pool__samples(pool, cell), high = n;
     while (low < high) { /* the first score that may be t: what lies above it is allowed */
         size_t middle = low + (high - low) / 2;
         *(mass[middle + 1] <= allowed ? &high : &low) = mass[middle + 1] <= allowed ? middle : middle + 1;
     }
-    return pool->score[pool->start[cell] + low];
+    return low < n ? pool->score[pool->start[cell] + low] : INFINITY;
 }
 
 double vg_set_units__p_value(const vg_set_pool *pool, size_t cell, double s) {

@@ -130,6 +130,7 @@ static void quantiles(void **state) {
     assert_int_equal(vg_set__quantile_place(0, 0.5), 1);
     assert_true(vg_set__quantile(s, 9, 0.1) == 11 && vg_set__quantile(s, 9, 0.3) == 9);
     assert_true(isinf(vg_set__quantile(s, 9, 0.05)) && vg_set__quantile(s, 9, 0.95) == 1);
+    assert_true(vg_set__quantile(s, 9, 0.89) == 2 && vg_set__quantile(s, 9, 1 - 1e-14) == 1); /* places 2 and 0 */
     near(vg_set__p_value(s, 9, 2), .9);
     near(vg_set__p_value(s, 9, 2.5), .7);
     near(vg_set__p_value(s, 9, 0), 1);
