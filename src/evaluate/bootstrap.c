@@ -318,9 +318,7 @@ static vg_status run_blocks(bootstrap_work *work, vg_pool *pool) {
         !vg_base__mul(&values, blocks * VG_LANES, work->figures))
         return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu resamples do not fit memory", work->options->resamples);
     work->scratch_size = scratch;
-    if (!vg_base__mul(&scratch, scratch, vg_pool__threads(pool)))
-        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu resamples do not fit memory", work->options->resamples);
-    VG_TRY(vg_base__alloc(&work->scratch, scratch, sizeof(double), "bootstrap weights"));
+    VG_TRY(vg_base__alloc(&work->scratch, scratch, vg_pool__threads(pool) * sizeof(double), "bootstrap weights"));
     vg_status status = vg_base__alloc(&work->values, values, sizeof(double), "bootstrap figures");
     if (status == VG_OK)
         status = vg_pool__run(pool, blocks, bootstrap_job, work);

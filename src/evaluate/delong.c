@@ -120,12 +120,10 @@ static double influence_variance(const influence_sums *s) {
 /* The interval of an area. positives, negatives: rows. */
 static vg_estimate area_estimate(const vg_area *a, const influence_sums *sums, double confidence) {
     vg_estimate e = {a->area, NAN, NAN};
-    double width = (double)sums->width,
-           hits = a->positives / width;   /* as many as there are samples, for the boundary */
-    double others = a->negatives / width; /* method */
+    double width = (double)sums->width; /* as many as there are samples, for the boundary method */
     if (!isnan(a->area))
-        vg_evaluate__auroc_interval(&e, influence_variance(sums), hits > 1 ? hits : 1, others > 1 ? others : 1,
-                                    confidence);
+        vg_evaluate__auroc_interval(&e, influence_variance(sums), fmax(a->positives / width, 1),
+                                    fmax(a->negatives / width, 1), confidence);
     return e;
 }
 

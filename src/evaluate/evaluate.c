@@ -68,11 +68,11 @@ static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_co
 void vg_evaluation_free(vg_evaluation *e) {
     if (!e)
         return;
-    if (e->measures && e->measure_count)
+    if (e->measure_count)
         vg_base__release(e->measures[0].curve);
-    if (e->rule && e->rule_count)
+    if (e->rule_count)
         vg_base__release(e->rule[0].abstained_by_label);
-    if (e->labels && e->label_count)
+    if (e->label_count)
         vg_base__release(e->labels[0].measures);
     void *parts[] = {e->per_class, e->confusion, e->reliability, e->measures, e->rule, e->labels, e->class_figures, e};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

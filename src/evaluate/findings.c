@@ -1,4 +1,5 @@
 /* findings.c - an evaluation in plain words; the same for the command line, Python and the report. */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/c_locale.h"
@@ -134,8 +135,6 @@ static double blind_chance(const vg_rule_row *r) {
            all = lgamma((double)r->rows + 1) - lgamma(drawn + 1) - lgamma((double)r->kept + 1);
     double sum = 0;
     for (double x = (double)r->abstained_errors; x <= errors && x <= drawn; x++) {
-        if (drawn - x > right)
-            continue;
         double term = lgamma(errors + 1) - lgamma(x + 1) - lgamma(errors - x + 1) + lgamma(right + 1) -
                       lgamma(drawn - x + 1) - lgamma(right - drawn + x + 1) - all;
         sum += exp(term);
@@ -292,7 +291,7 @@ size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_eva
         bool ended = length > 0 && verdict->text[length - 1] == '.';
         snprintf(findings[count].text, VG_FINDING_SIZE, "%s%s", verdict->text, ended ? "" : ".");
         char *first = findings[count++].text;
-        *first = (char)(*first >= 'a' && *first <= 'z' ? *first - 'a' + 'A' : *first);
+        *first = (char)toupper((unsigned char)*first);
     }
     if (e->rows == 0)
         return count;

@@ -147,6 +147,6 @@ void vg_evaluate__auroc_interval(vg_estimate *e, double deviation, double positi
         e->low = fmin(newcombe_end(v, 0, z, positives, negatives), e->low); /* fmin of a number and NaN: the number */
         e->high = fmax(newcombe_end(v, 1, z, positives, negatives), e->high);
     }
-    e->low = e->low < v ? e->low : v;
-    e->high = e->high > v ? e->high : v;
+    e->low = fmin(e->low, v);
+    e->high = fmax(e->high, v);
 }

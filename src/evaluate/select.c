@@ -226,10 +226,7 @@ static bool try_point(vg_selection *out, contest *c, size_t j, double level, con
         return false;
     double bound = point_bound(c, j, &found, level, p->tuned);
     /* p-value and bound agree up to rounding; the test is by the p-value. */
-    if (passed && bound > p->target)
-        bound = p->target;
-    if (!passed && bound <= p->target)
-        bound = nextafter(p->target, 1);
+    bound = passed ? fmin(bound, p->target) : fmax(bound, nextafter(p->target, 1));
     if (!passed && !(bound < out->risk_bound))
         return false;
     describe(out, c, j, &found);

@@ -72,7 +72,6 @@ static vg_status copy_scoring(vg_sets_data *s, const vg_score_options *given) {
     VG_TRY(
         vg_base__take_options(&s->scoring, given ? given : &defaults, &defaults, sizeof defaults, "vg_score_options"));
     vg_score_options *o = &s->scoring;
-    o->scores_size = sizeof(vg_scores);
     o->progress = NULL;
     o->device = VG_SCORE_ON_CPU; /* the gated means are computed there */
     VG_TRY(copy_numbers(&s->temperature, o->temperature, o->temperature_count, "temperatures"));

@@ -9,9 +9,7 @@
 enum { CONFUSION_DEFAULT_LIMIT = 1024 };
 
 static vg_status allocate_sums(vg_tally *t, bool confusion, const double *class_k) {
-    size_t cells, square;
-    if (!vg_base__mul(&cells, t->classes, t->bins) || !vg_base__mul(&square, t->classes, t->classes))
-        return vg_base__fail(VG_ERR_MEMORY, "tally: %zu classes with %zu bins do not fit memory", t->classes, t->bins);
+    size_t cells = t->classes * t->bins; /* INT32_MAX times VG_BINS_MOST at most */
     VG_TRY(vg_base__alloc(&t->edges, t->bins + 1, sizeof(double), "bin edges"));
     VG_TRY(vg_base__zalloc(&t->bin_count, t->bins, sizeof(size_t), "bins"));
     VG_TRY(vg_base__zalloc(&t->bin_correct, t->bins, sizeof(size_t), "bins"));
@@ -25,7 +23,7 @@ static vg_status allocate_sums(vg_tally *t, bool confusion, const double *class_
         memcpy(t->class_k, class_k, t->classes * sizeof *class_k);
     }
     if (confusion)
-        VG_TRY(vg_base__zalloc(&t->confusion, square, sizeof(uint64_t), "confusion matrix"));
+        VG_TRY(vg_base__zalloc(&t->confusion, t->classes, t->classes * sizeof(uint64_t), "confusion matrix"));
     if (cells > UINT32_MAX)
         return vg_base__fail(VG_ERR_MEMORY, "tally: %zu classes with %zu bins are more than %u", t->classes, t->bins,
                              UINT32_MAX);

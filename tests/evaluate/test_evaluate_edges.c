@@ -1,6 +1,6 @@
 /* test_evaluate_edges.c - arguments that must be refused, means just over 1, a call without measures that is stopped,
- * and three figures whose parts other tests do not tell apart: bets of samples with several rows, AUROC of dependent
- * rows, resamples of the subset accuracy. */
+ * points at less than a row, and three figures whose parts other tests do not tell apart: bets of samples with several
+ * rows, AUROC of dependent rows, resamples of the subset accuracy. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,10 +183,30 @@ static void resampled_subsets(void **state) {
     }
 }
 
+/* A share of the rows that is less than one is one row: the first points of a long curve, and a small coverage. */
+static void less_than_a_row(void **state) {
+    (void)state;
+    enum { POINTS = 3000000 };
+    static double curve[POINTS];
+    const double u[] = {1, 2}, least = 1e-9;
+    const uint8_t errors[] = {1, 0};
+    vg_measure m = {"u", u, 1, 0};
+    vg_evaluate_options o = VG_EVALUATE_OPTIONS_INIT;
+    vg_ranking r;
+    assert_int_equal(vg_risk_coverage(curve, POINTS, &m, errors, 2), VG_OK);
+    for (size_t i = 0; i < POINTS; i++)
+        assert_true(curve[i] == (i < POINTS / 2 ? 1 : 0.5) || i == POINTS / 2); /* its position has a tolerance */
+    o.coverages = &least;
+    o.coverage_count = 1;
+    assert_int_equal(vg_rank(&r, &m, errors, 2, &o), VG_OK);
+    near(r.risk_at[0].value, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_arguments),  cmocka_unit_test(means_over_one),   cmocka_unit_test(asked_without_measures),
         cmocka_unit_test(bets_of_samples), cmocka_unit_test(auroc_of_samples), cmocka_unit_test(resampled_subsets),
+        cmocka_unit_test(less_than_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,6 +400,24 @@ static void dependent_bins(void **state) {
     near(e.calibration.expected, 2 * sqrt(2 * 0.875 / 3.14159265358979323846) / 16);
 }
 
+/* At a confidence near 0 an interval is its figure, and the ends are on their sides of it in spite of rounding. */
+static void intervals_hold_their_figures(void **state) {
+    (void)state;
+    static const vg_interval_kind kinds[] = {VG_INTERVAL_LOG, VG_INTERVAL_LOGIT, VG_INTERVAL_SHARE, VG_INTERVAL_AREA};
+    for (size_t i = 1; i < 997; i++) {
+        vg_estimate area = {(double)i / 997, NAN, NAN};
+        vg_evaluate__auroc_interval(&area, 1e-4, 400, 300, 1e-13);
+        assert_true(area.low <= area.value && area.value <= area.high && area.high - area.low < 1e-9);
+        for (size_t k = 0; k < 4; k++) {
+            double v = (double)i / 997, values[] = {v * 0.99, v * 0.995, v};
+            vg_estimate e = {v, NAN, NAN};
+            vg_evaluate__interval(&e, &(vg_interval_rule){.kind = kinds[k], .events = 50}, values, 3, 1e-13);
+            assert_true(e.low <= v && v <= e.high);
+            assert_true(kinds[k] == VG_INTERVAL_SHARE || (e.low > v * (1 - 1e-9) && e.high < v * (1 + 1e-9)));
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variance),
@@ -415,6 +433,7 @@ int main(void) {
         cmocka_unit_test(lead_by_variance),
         cmocka_unit_test(finished),
         cmocka_unit_test(dependent_bins),
+        cmocka_unit_test(intervals_hold_their_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/rank_tied.h"
 #include "vargate/evaluate.h"
 
 enum { ROWS = 3000, PARTS = 4, BINS = 15 };
@@ -235,6 +237,65 @@ static void refuses_counts_that_do_not_fit(void **state) {
     assert_int_equal(vg_rank_parts_merge(&out, &part, 0, NULL), VG_ERR_ARGUMENT);
 }
 
+static void near_all(const double *a, const double *b, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        near(a[i], b[i]);
+}
+
+/* A part whose rows all have one value: from its counts alone, and from its rows. */
+static void takes_rows_of_one_value(void **state) {
+    (void)state;
+    enum { MOST = 20, POINTS = 30 };
+    static const double risks[] = {0.05, 0.3, 0.6}, one[MOST] = {0};
+    for (uint64_t trial = 0; trial < 400; trial++) {
+        vg_random random = vg_random__start(31, trial);
+        vg_evaluate_options o = VG_EVALUATE_OPTIONS_INIT;
+        vg_rank_part tied = VG_RANK_PART_INIT, walked;
+        size_t rows = 1 + vg_random__below(&random, MOST), wrong = vg_random__below(&random, rows + 1);
+        uint8_t marks[MOST] = {0};
+        double curves[2][POINTS];
+        for (size_t i = 0; i < wrong; i++)
+            marks[rows - 1 - i] = 1;
+        tied.rows_before = vg_random__below(&random, MOST);
+        tied.errors_before = vg_random__below(&random, tied.rows_before + 1);
+        tied.rows_total = tied.rows_before + rows + vg_random__below(&random, MOST);
+        tied.errors_total = tied.errors_before + wrong + (tied.rows_total - tied.rows_before - rows) / 2;
+        tied.rows_per_sample = trial % 3;
+        walked = tied;
+        o.resamples = trial % 2;
+        o.risks = risks;
+        o.risk_count = 3;
+        vg_measure m = {"m", one, 1, 0};
+        assert_int_equal(vg_evaluate__rank_part_tied(&tied, rows, wrong, &o), VG_OK);
+        assert_int_equal(vg_rank_part_walk(&walked, NULL, 0, &m, marks, rows, &o), VG_OK);
+        near(tied.aurc, walked.aurc);
+        near(tied.augrc, walked.augrc);
+        near(tied.pairs, walked.pairs);
+        near(tied.precision, walked.precision);
+        near_all(tied.hits, walked.hits, VG_MAX_OPERATING_POINTS);
+        near_all(tied.covered, walked.covered, VG_MAX_OPERATING_POINTS);
+        near_all(tied.below, walked.below, VG_MAX_OPERATING_POINTS);
+        near_all(tied.within, walked.within, VG_MAX_OPERATING_POINTS);
+        for (size_t i = 0; i < POINTS; i++)
+            curves[0][i] = curves[1][i] = -1;
+        vg_evaluate__rank_curve_tied(curves[0], POINTS, &tied, rows, wrong);
+        assert_int_equal(vg_evaluate__rank_curve_part(curves[1], POINTS, &walked, &m, marks, rows), VG_OK);
+        near_all(curves[0], curves[1], POINTS);
+    }
+}
+
+/* Without rows there is no figure. */
+static void has_no_figures_without_rows(void **state) {
+    (void)state;
+    vg_rank_part none = VG_RANK_PART_INIT;
+    vg_ranking out;
+    assert_int_equal(vg_rank_parts_merge(&out, &none, 1, NULL), VG_OK);
+    assert_true(isnan(out.aurc.value) && isnan(out.eaurc.value) && isnan(out.augrc.value));
+    assert_true(isnan(out.error_auroc.value) && isnan(out.error_aupr.value));
+    for (size_t i = 0; i < VG_MAX_OPERATING_POINTS; i++)
+        assert_true(isnan(out.risk_at[i].value) && isnan(out.coverage_at[i].value));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_parts_as_the_whole),
@@ -242,6 +303,8 @@ int main(void) {
         cmocka_unit_test(adds_adaptive_bins),
         cmocka_unit_test(knows_harmonic_sums),
         cmocka_unit_test(refuses_counts_that_do_not_fit),
+        cmocka_unit_test(takes_rows_of_one_value),
+        cmocka_unit_test(has_no_figures_without_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

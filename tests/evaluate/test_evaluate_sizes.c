@@ -97,7 +97,7 @@ static void sums_and_sets(void **state) {
     REFUSED(vg_evaluate__harmonic_tail(&tail, SIZE_MAX / 8), VG_ERR_MEMORY, "do not fit in memory");
     vg_evaluation e = {.bins = SIZE_MAX / 3 + 1, .n = 4, .classes = 2};
     REFUSED(vg_evaluate__calibration_of_bins(&e, NULL, 0.9), VG_ERR_MEMORY,
-            "calibration: 6148914691236517206 bins do not fit memory");
+            "bins: 6148914691236517206 x 24 bytes do not fit in memory");
     vg_set_tuning tuning = {.n = quarter - 1};
     const vg_set_parts label = {0};
     static const double sums[4];

@@ -114,6 +114,8 @@ static void grids_of_quantiles(void **state) {
     for (size_t i = 0; i < 10; i++)
         equal[i] = -INFINITY; /* members agree entirely: a k that keeps them */
     grid_is(equal, 10, 5, true, (double[]){-2}, (double[]){1}, 1);
+    double least[] = {-DBL_TRUE_MIN, -DBL_TRUE_MIN}; /* no k is large enough to keep these alone */
+    grid_is(least, 2, 1, true, (double[]){-DBL_TRUE_MIN}, (double[]){0}, 1);
     double mixed[] = {-INFINITY, -INFINITY, -8, -1};
     grid_is(mixed, 4, 2, true, (double[]){-20, -.01}, (double[]){.5, 1}, 2);
 }
