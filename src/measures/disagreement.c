@@ -1,6 +1,7 @@
 /* disagreement.c - the most probable class of every member, and the pairs that differ. */
 #include "measures/disagreement.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "measures/kernel.h"
@@ -152,5 +153,5 @@ double vg_disagreement__label_votes(const vg_predictions *in, size_t n, size_t l
     size_t above = 0;
     for (size_t m = 0; m < in->m; m++)
         above += vg_measures__value(in, n, m, label) > half;
-    return (double)(above < in->m - above ? above : in->m - above) / (double)in->m;
+    return fmin((double)above, (double)(in->m - above)) / (double)in->m;
 }

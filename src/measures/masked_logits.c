@@ -126,21 +126,26 @@ static vg_status score_runs(const masked_work *w, size_t first, size_t count) {
     return VG_OK;
 }
 
-/* The largest workspace of the forms in which units are scored. */
+/* Raises *bytes to the workspace of a form in which units are scored. */
+static bool make_room(size_t *bytes, const vg_kernel_tier *tier, const vg_kernel_job *job) {
+    size_t own;
+    bool fits = tier->workspace(&own, job);
+    *bytes = fits && own > *bytes ? own : *bytes;
+    return fits;
+}
+
+/* The largest workspace of these forms. */
 static bool most_bytes(size_t *out, const vg_kernel_tier *tier, const vg_kernel_job *job) {
     vg_kernel_job own = *job;
-    size_t plain, wide, probabilities;
-    bool fits = tier->workspace(&plain, &own);
+    *out = 0;
+    if (!make_room(out, tier, &own))
+        return false;
     own.in.dtype = VG_F64;
     own.in.stride_n = (ptrdiff_t)(own.in.m * own.in.c), own.in.stride_m = (ptrdiff_t)own.in.c, own.in.stride_c = 1;
-    fits = fits && tier->workspace(&wide, &own);
+    if (!make_room(out, tier, &own))
+        return false;
     as_probabilities(&own);
-    fits = fits && tier->workspace(&probabilities, &own);
-    if (fits)
-        *out = plain > wide ? plain : wide;
-    if (fits && probabilities > *out)
-        *out = probabilities;
-    return fits;
+    return make_room(out, tier, &own);
 }
 
 vg_status vg_measures__score_masked(const vg_kernel_tier *tier, const vg_kernel_job *job, size_t first, size_t count) {

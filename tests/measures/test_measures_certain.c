@@ -1,6 +1,6 @@
 /* test_measures_certain.c - ensembles that are nearly certain, in float32: TU, AU and their gated forms, far below
- * 1e-6, keep their digits, so that confident samples can be ranked. Values are multiples of 2^-24, so that rows sum to 1
- * exactly; the logarithm of a mean next to 1 is then that of a number which no float holds. In every SIMD tier. */
+ * 1e-6, keep their digits, so that confident samples can be ranked. Values are multiples of 2^-24, so that rows sum to
+ * 1 exactly; the logarithm of a mean next to 1 is then that of a number which no float holds. In every SIMD tier. */
 #include "measures_util.h"
 
 static const size_t members[] = {1, 2, 3, 5, 8, 10, 13, 24}, classes[] = {2, 3, 5, 10, 40, 200, 333};

@@ -19,7 +19,7 @@ static void gates32(tile *t) {
             vf gamma = vm_gate32(mu * vf_reciprocal(vf_max(below, vf_set(1e-37f))));
             gamma = inside ? vf_max(gamma, vf_set(eps)) : gamma;
             t->gamma32[c * K + k] = vf_low(gamma);
-            t->gamma32[next * K + k] = next > c ? vf_high(gamma) : vf_low(gamma);
+            t->gamma32[next * K + k] = vf_high(gamma); /* of an odd last class both halves are its own */
             t->gamma[k * C + c] = vd_from(t->gamma32[c * K + k]);
             t->gamma[k * C + next] = vd_from(t->gamma32[next * K + k]);
         }
@@ -175,7 +175,7 @@ static measures gated32(tile *t, size_t k) {
             least = vd_min(t->low[at] * gamma[at], least);
         }
     }
-    if (job->need_gated_reverse && floor_max(t) && vl_any(least * t->weight_low[k] < job->options.floor))
+    if (job->need_gated_reverse && vl_any(least * t->weight_low[k] < job->options.floor))
         for (size_t c = 0; c < C; c++)
             if (vl_any(t->low[c] * gamma[c] * t->weight_low[k] < job->options.floor))
                 out.reverse -= q[c] * floored(t, c, 1 + k, &out.diagonal);

@@ -217,15 +217,19 @@ static bool P(carve_arrays)(P(panel) * t, const vg_kernel_job *job, bool across,
 /* The sums of every share. */
 static bool P(carve_shares)(P(panel) * t, void *base, size_t *used) {
     P(panel) counted;
-    if (t->shares > 1 && !carve_bytes(base, used, &t->parts, t->shares, 1, sizeof *t->parts))
+    if (t->shares == 1)
+        return true;
+    if (!carve_bytes(base, used, &t->parts, t->shares, 1, sizeof *t->parts))
         return false;
-    for (size_t s = 0; t->shares > 1 && s < t->shares; s++) {
+    for (size_t s = 0; s < t->shares; s++) {
         P(panel) *own = base ? &t->parts[s] : &counted;
         if (!carve_bytes(base, used, &own->rows, t->M, 1, sizeof(vr)) ||
             !carve_bytes(base, used, &own->ztotal, t->K, t->M, sizeof(double)) ||
             !carve_bytes(base, used, &own->zbar, t->K, 1, sizeof *t->zbar) ||
             !carve_bytes(base, used, &own->sets, 1 + t->K, 1, sizeof *t->sets))
             return false;
+        if (base) /* later: clear_sets */
+            memset(own->sets, 0, (1 + t->K) * sizeof *t->sets);
     }
     return true;
 }
@@ -235,8 +239,6 @@ static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, 
         return false;
     if (base) /* later: clear_sets */
         memset(t->sets, 0, (1 + t->K) * sizeof *t->sets);
-    for (size_t s = 0; base && t->shares > 1 && s < t->shares; s++)
-        memset(t->parts[s].sets, 0, (1 + t->K) * sizeof *t->sets);
     return true;
 }
 

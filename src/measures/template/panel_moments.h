@@ -13,8 +13,8 @@ INLINE size_t P(unrolled)(const P(panel) * t) {
     return t->M == 1 && t->K == 1 ? 1 : t->K == 3 && t->M <= 3 && t->extremes ? t->M : 0;
 }
 
-/* The two largest means among the columns of the block; ties go to the lower index. A panel of samples is one block,
- * which begins them. The variances of one member are 0. */
+/* The two largest means among the columns of the block; ties go to the lower index, so that lanes past the last class,
+ * whose mean is 0, never lead. A panel of samples is one block, which begins them. The variances of one member are 0. */
 INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across, const bool spread) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     vd mu1 = vd_set(-1.0), mu2 = mu1, var1 = {0}, var2 = {0};
@@ -27,8 +27,6 @@ INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across, const 
         at[i] = (int64_t)(t->from * PANEL_LANES + (size_t)(h * VG_LANES + i));
     for (size_t j = t->from; j < end; j++) {
         vd mu = t->mu[j].h[h], var = spread ? P(half)(t->variance[j], h) : vd_set(0.0);
-        if (across && j + 1 == t->J) /* lanes past the last class must not lead */
-            mu = vd_select(at < (int64_t)t->C, mu, vd_set(-2.0));
         vdm best = vd_above(mu, mu1), next = vd_above(mu, mu2);
         second = vl_pick(best, first, vl_pick(next, at, second));
         first = vl_pick(best, at, first);
@@ -272,8 +270,8 @@ INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes,
     t->of = P(column_source)(t, j);
     P(moments) o = P(column_mean)(t->of, M, 1.0 / (double)M, extremes);
     P(keep_column)(t, j, &o, gated, M);
-    if (extremes) /* lanes past the last class need no floor */
-        t->low[j] = t->across && j + 1 == t->J ? P(choose)(P(exists)(t, j), o.low, vr_set(1)) : o.low;
+    if (extremes)
+        t->low[j] = o.low;
 }
 
 /* The same of all columns of the block; of a panel across classes also their gates where `gated`. */
