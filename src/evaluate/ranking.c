@@ -3,7 +3,7 @@
 #include "evaluate/rank_tied.h"
 
 static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t rows) {
-    if (!measure || (rows > 0 && (!measure->values || !errors)))
+    if (!measure || !measure->values || !errors)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: measure, its values and errors must not be NULL");
     if (rows == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: measure %s has no rows", measure->name);

@@ -400,6 +400,36 @@ static void dependent_bins(void **state) {
     near(e.calibration.expected, 2 * sqrt(2 * 0.875 / 3.14159265358979323846) / 16);
 }
 
+/* Resamples come in any order. */
+static void order_of_resamples(void **state) {
+    (void)state;
+    enum { COUNT = 5 };
+    static const vg_interval_kind kinds[] = {VG_INTERVAL_LOG, VG_INTERVAL_LOGIT, VG_INTERVAL_SHARE, VG_INTERVAL_AREA};
+    static const double values[COUNT] = {.25, 0, .5, 1, .75};
+    for (size_t k = 0; k < 4; k++) {
+        vg_estimate first = interval(.5, kinds[k], 6, values, COUNT);
+        for (size_t turn = 1; turn < COUNT; turn++) {
+            double turned[COUNT];
+            for (size_t i = 0; i < COUNT; i++)
+                turned[i] = values[(i + turn) % COUNT];
+            vg_estimate e = interval(.5, kinds[k], 6, turned, COUNT);
+            near(e.low, first.low);
+            near(e.high, first.high);
+        }
+    }
+}
+
+/* From 200 rows on the rarer side the interval of an area follows DeLong's variance alone, however small that is. */
+static void areas_of_many_rows(void **state) {
+    (void)state;
+    for (size_t fewer = 190; fewer < 210; fewer++)
+        for (int side = 0; side < 2; side++) {
+            vg_estimate e = {0.8, NAN, NAN};
+            vg_evaluate__auroc_interval(&e, 1e-10, side ? (double)fewer : 1000, side ? 1000 : (double)fewer, 0.95);
+            assert_true(fewer < 200 ? e.high - e.low > 0.01 : e.high - e.low < 0.001);
+        }
+}
+
 /* At a confidence near 0 an interval is its figure, and the ends are on their sides of it in spite of rounding. */
 static void intervals_hold_their_figures(void **state) {
     (void)state;
@@ -433,6 +463,8 @@ int main(void) {
         cmocka_unit_test(lead_by_variance),
         cmocka_unit_test(finished),
         cmocka_unit_test(dependent_bins),
+        cmocka_unit_test(order_of_resamples),
+        cmocka_unit_test(areas_of_many_rows),
         cmocka_unit_test(intervals_hold_their_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
