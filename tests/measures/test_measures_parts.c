@@ -163,6 +163,8 @@ static void members_that_agree(void **state) {
         near(vg_disagreement__label(&views[0], 1, label, 1), m < 2 ? 0 : yes * other / (M * (M - 1) / 2));
         near(vg_disagreement__label_votes(&views[0], 1, label, 1), fmin(yes, other) / M);
     }
+    uint32_t alone = 1, named[2] = {0};
+    near(vg_disagreement__of_tops(&alone, 1, named), 0); /* one member: no pairs */
 }
 
 /* All of the first `base` samples, then every second of as many again, every fourth of twice as many, ... */

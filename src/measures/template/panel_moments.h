@@ -14,7 +14,8 @@ INLINE size_t P(unrolled)(const P(panel) * t) {
 }
 
 /* The two largest means among the columns of the block; ties go to the lower index, so that lanes past the last class,
- * whose mean is 0, never lead. A panel of samples is one block, which begins them. The variances of one member are 0. */
+ * whose mean is 0, never lead. A panel of samples is one block, which begins them. The variances of one member are 0.
+ */
 INLINE void P(half_leaders)(P(panel) * t, const int h, const bool across, const bool spread) {
     size_t end = t->from + t->block < t->end ? t->from + t->block : t->end;
     vd mu1 = vd_set(-1.0), mu2 = mu1, var1 = {0}, var2 = {0};

@@ -130,23 +130,26 @@ INLINE void P(add_sums)(P(acc) * to, const P(acc) * from) {
         to->h[h] += from->h[h];
 }
 
-/* The two largest of two pairs of leading classes, lane by lane; the second pair has higher indices. */
+/* The two largest of a lane's leading classes and of class `at`, which has a higher index. */
+static void P(join_leader)(P(panel) * t, int h, int i, double mu, int64_t at) {
+    if (mu > t->mu1[h][i]) {
+        t->mu2[h][i] = t->mu1[h][i];
+        t->second1[h][i] = t->first1[h][i];
+        t->mu1[h][i] = mu;
+        t->first1[h][i] = at;
+    } else if (mu > t->mu2[h][i]) {
+        t->mu2[h][i] = mu;
+        t->second1[h][i] = at;
+    }
+}
+
+/* The two largest of two pairs of leading classes, lane by lane. */
 static void P(join_leaders)(P(panel) * t, const P(panel) * own) {
     for (int h = 0; h < PANEL_HALVES; h++)
-        for (int i = 0; i < VG_LANES; i++)
-            for (int second = 0; second < 2; second++) {
-                double mu = (second ? own->mu2 : own->mu1)[h][i];
-                int64_t at = (second ? own->second1 : own->first1)[h][i];
-                if (mu > t->mu1[h][i]) {
-                    t->mu2[h][i] = t->mu1[h][i];
-                    t->second1[h][i] = t->first1[h][i];
-                    t->mu1[h][i] = mu;
-                    t->first1[h][i] = at;
-                } else if (mu > t->mu2[h][i]) {
-                    t->mu2[h][i] = mu;
-                    t->second1[h][i] = at;
-                }
-            }
+        for (int i = 0; i < VG_LANES; i++) {
+            P(join_leader)(t, h, i, own->mu1[h][i], own->first1[h][i]);
+            P(join_leader)(t, h, i, own->mu2[h][i], own->second1[h][i]);
+        }
 }
 
 /* Adds the sums of the first pass over a share. */
