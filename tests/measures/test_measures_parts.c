@@ -299,6 +299,11 @@ static void trees_refused(void **state) {
     t.nodes = (size_t)UINT32_MAX + 1;
     assert_int_equal(vg_trees_check(&t, 1, 2), VG_ERR_DATA);
     assert_int_equal(vg_trees_check(&t, 0, 2), VG_OK);
+    /* any node of any tree */
+    const node deep[5] = {{1, 2, 0, 0, 0}, {-1, -1, -2, 0, 0}, {3, 4, 2, 0, 0}, {-1, -1, -2, 0, 0}, {-1, -1, -2, 0, 0}};
+    const vg_tree two[2] = {tree_of(good, 3, NULL, 3), tree_of(deep, 5, NULL, 3)};
+    assert_int_equal(vg_trees_check(two, 2, 3), VG_OK);
+    assert_int_equal(vg_trees_check(two, 2, 2), VG_ERR_DATA); /* node 2 of the second tree asks for feature 2 */
 }
 
 /* --- verdicts ----------------------------------------------------------------------------------------------------- */
