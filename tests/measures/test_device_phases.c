@@ -2,6 +2,7 @@
  * thread by thread and block by block, against the reference. Every placement of the arrays and every shape of
  * block. */
 #include "device_cases.h"
+#include "far_members.h"
 #include "measures/cuda/score_groups.h"
 #include "measures/cuda/score_phases.h"
 
@@ -319,11 +320,37 @@ static void bad_rows(void **state) {
     }
 }
 
+/* One member far below the others, in every form: as planned for few and more classes, then forced. */
+static void far_members(void **state) {
+    static const struct {
+        size_t classes, most;
+        score_form form;
+        int lanes, rounds, threads;
+    } shapes[] = {{2, FAR_MOST, SCORE_BLOCKS, 0, 0, 0}, {10, FAR_MOST, SCORE_BLOCKS, 0, 0, 0},
+                  {100, 40, SCORE_BLOCKS, 0, 0, 0},     {2, FAR_MOST, SCORE_BLOCKS, 0, 0, 64},
+                  {2, FAR_MOST, SCORE_GROUPS, 2, 0, 0}, {10, 40, SCORE_GROUPS, 8, 0, 0},
+                  {2, FAR_MOST, SCORE_TILES, 2, 1, 0},  {100, 40, SCORE_TILES, 32, 2, 0}};
+    (void)state;
+    forced.samples = 4, forced.place = SCORE_SHARED;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        forced.threads = shapes[i].threads;
+        forced_lanes.form = shapes[i].form;
+        forced_lanes.lanes = shapes[i].lanes, forced_lanes.rounds = shapes[i].rounds;
+        for (size_t members = 2; members <= shapes[i].most; members += members / 16 + 1)
+            for (size_t f = 0; f < FAR_VALUES; f++) {
+                double error = far_member_error(emulate, members, shapes[i].classes, far_values[f], 11 * members);
+                if (!(error <= 1e-6))
+                    fail_msg("shape %zu, %zu members, one at %g: off by %g", i, members, (double)far_values[f], error);
+            }
+    }
+    forced_lanes.lanes = forced.threads = 0;
+}
+
 int main(void) {
     forced.shared = 227 << 10;
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned),   cmocka_unit_test(by_lanes),
                                        cmocka_unit_test(asked_alone),  cmocka_unit_test(other_shapes),
                                        cmocka_unit_test(large_shapes), cmocka_unit_test(strides),
-                                       cmocka_unit_test(bad_rows)};
+                                       cmocka_unit_test(far_members),  cmocka_unit_test(bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,24 +110,35 @@ SCORE_FN void terms_part(const lane_view *v, lane_class_sums *t, int from, const
         }
 }
 
-/* All members: sums in float run over few of them to limit rounding; they are added in double. */
+/* Adds the sums over members to `to`, and clears them. */
+SCORE_FN void terms_move(lane_class_sums *t, float *to) {
+    to[0] += t->phi;
+    to[1] += t->psi;
+    t->phi = t->psi = 0.0f;
+    SCORE_UNROLL
+    for (int k = 0; k < SCORE_GATES; k++) {
+        to[2 + k] += t->ratio[k];
+        to[2 + SCORE_GATES + k] += t->cross[k];
+        t->ratio[k] = t->cross[k] = 0.0f;
+    }
+}
+
+/* All members: sums in float run over few of them, and sums of these sums over few, to limit rounding, which is alike
+ * where equal members are added to one far from them; they are added in double. */
 SCORE_FN void terms_many(const lane_view *v, lane_class_sums *t, const int G) {
     const score_job *job = v->job;
     double total[2 + 2 * SCORE_GATES] = {0.0};
     SCORE_ROLLED
     for (int from = 0; from < job->m; from += 4 * SCORE_FEW) {
+        float sum[2 + 2 * SCORE_GATES] = {0.0f};
         SCORE_ROLLED
-        for (int part = from; part < job->m && part < from + 4 * SCORE_FEW; part += SCORE_FEW)
+        for (int part = from; part < job->m && part < from + 4 * SCORE_FEW; part += SCORE_FEW) {
             terms_part(v, t, part, G);
-        total[0] += (double)t->phi;
-        total[1] += (double)t->psi;
-        t->phi = t->psi = 0.0f;
-        SCORE_UNROLL
-        for (int k = 0; k < SCORE_GATES; k++) {
-            total[2 + k] += (double)t->ratio[k];
-            total[2 + SCORE_GATES + k] += (double)t->cross[k];
-            t->ratio[k] = t->cross[k] = 0.0f;
+            terms_move(t, sum);
         }
+        SCORE_UNROLL
+        for (int i = 0; i < 2 + 2 * SCORE_GATES; i++)
+            total[i] += (double)sum[i];
     }
     t->phi = (float)total[0];
     t->psi = (float)total[1];
@@ -136,6 +147,33 @@ SCORE_FN void terms_many(const lane_view *v, lane_class_sums *t, const int G) {
         t->ratio[k] = (float)total[2 + k];
         t->cross[k] = (float)total[2 + SCORE_GATES + k];
     }
+}
+
+/* log2 x = *exponent + the result, in 0 .. 1 with an absolute error of 2e-7. x is normal, or 0: then it is about
+ * 2^-127. */
+SCORE_FN float log2_parts(float x, int *exponent) {
+    int bits;
+    memcpy(&bits, &x, sizeof bits);
+    *exponent += (bits >> 23) - 127;
+    bits = (bits & 0x7fffff) | 0x3f800000;
+    memcpy(&x, &bits, sizeof x);
+    return score_log2(x);
+}
+
+/* The mean of psi of a class in which it is large: of -log y, because the mean of r is 0. Beside one member far below
+ * the others, float does not hold the absolute error of its sum, so the logarithms' exponents are summed apart. */
+#define PSI_LARGE 1.0f      /* nats */
+#define PSI_COUNTS 0x1p-10f /* nats of the reverse divergence; the error of fewer is small too */
+SCORE_FN float psi_large(const lane_view *v, const lane_class_sums *t, const int P) {
+    int exponents = 0;
+    double rest = 0.0;
+    SCORE_UNROLL
+    for (int i = 0; i < P; i++)
+        rest += (double)log2_parts(t->y[i], &exponents);
+    SCORE_ROLLED
+    for (int m = 0; !P && m < v->job->m; m++)
+        rest += (double)log2_parts(terms_ratio(t, lane_value(v, m, t->x.at)), &exponents);
+    return (float)(((double)exponents + rest) * (-SCORE_LN2 * v->job->inverse_m));
 }
 
 SCORE_FN lane_class_sums terms_sums(const lane_view *v, const class_values *of, const int P, const int G) {
@@ -165,23 +203,14 @@ SCORE_FN lane_class_sums terms_sums(const lane_view *v, const class_values *of, 
         terms_many(v, &t, G);
     t.phi *= share;
     t.psi *= share;
+    if (t.psi > PSI_LARGE && t.hi * t.psi > PSI_COUNTS && (v->job->need_reverse || v->job->need_gated_reverse))
+        t.psi = psi_large(v, &t, P);
     SCORE_UNROLL
     for (int k = 0; k < SCORE_GATES; k++) {
         t.ratio[k] *= share;
         t.cross[k] *= share;
     }
     return t;
-}
-
-/* log2 x = *exponent + the result, in 0 .. 1 with an absolute error of 2e-7. x is normal, or 0: then it is about
- * 2^-127. */
-SCORE_FN float log2_parts(float x, int *exponent) {
-    int bits;
-    memcpy(&bits, &x, sizeof bits);
-    *exponent += (bits >> 23) - 127;
-    bits = (bits & 0x7fffff) | 0x3f800000;
-    memcpy(&x, &bits, sizeof x);
-    return score_log2(x);
 }
 
 /* Floors of cross terms: mean times mean_m log(max(x, floor)/x'), x = p by w_m, x' = max(p, TINY) by w_m, which is 0 at
@@ -191,7 +220,8 @@ SCORE_FN float lane_floored(const lane_view *v, const lane_class_sums *t, int se
     const score_job *job = v->job;
     const float floor = job->floor32;
     int exponents = 0;
-    float rest = 0.0f, diagonal = 0.0f;
+    double rest = 0.0;
+    float diagonal = 0.0f;
     SCORE_ROLLED
     for (int m = 0; m < job->m; m++) {
         float p = lane_value(v, m, t->x.at), scale = set ? by * v->weights[8 * m + 4 + set] : by, x = p * scale;
@@ -200,11 +230,11 @@ SCORE_FN float lane_floored(const lane_view *v, const lane_class_sums *t, int se
             float logs = log2_parts(floor, &above);
             logs -= log2_parts(score_most32(p, (float)SCORE_TINY), &below) + log2_parts(scale, &below);
             exponents += above - below;
-            rest += logs;
+            rest += (double)logs;
             diagonal = SCORE_FMA(x, (float)(above - below) + logs, diagonal);
         }
     }
-    double sum = (double)mean * ((double)exponents + (double)rest);
+    double sum = (double)mean * ((double)exponents + rest);
     return (float)((sum - (job->distinct ? (double)diagonal * job->inverse_m : 0.0)) * (SCORE_LN2 * job->inverse_m));
 }
 
