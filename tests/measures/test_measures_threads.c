@@ -244,11 +244,27 @@ static void classes_are_shared(void **state) {
         }
 }
 
+/* The two leading classes of a sample, both in the last share of its classes and so far apart as lanes repeat. */
+static void leading_classes_of_a_share(void **state) {
+    (void)state;
+    enum { M = 2, C = 65536, FIRST = 60016, SECOND = 60000 };
+    int32_t pred[1], second[1];
+    vg_predictions view = vg_predictions_f32(values, 1, M, C);
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scores out = {.pred = pred, .second = second};
+    for (size_t i = 0; i < M * C; i++)
+        values[i] = i % C == FIRST ? 0.5f : i % C == SECOND ? 0.25f : 0x1p-18f;
+    assert_int_equal(vg_score(&out, NULL, &view, &options), VG_OK);
+    assert_int_equal(pred[0], FIRST);
+    assert_int_equal(second[0], SECOND);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_of_a_chunk),            cmocka_unit_test(chunks_of_a_block),
         cmocka_unit_test(progress_is_told),            cmocka_unit_test(few_samples_need_no_threads),
         cmocka_unit_test(one_part_needs_no_pool),      cmocka_unit_test(classes_are_shared),
+        cmocka_unit_test(leading_classes_of_a_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
