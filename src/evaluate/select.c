@@ -120,12 +120,9 @@ static vg_status prepare(contest *c, size_t rows) {
     if (o->grid) {
         c->source = VG_GRID_GIVEN;
         VG_TRY(vg_evaluate__given_grid(&c->grid, o, c->negated, c->candidate->rule != 0));
-    } else if (o->target_coverage > 0) {
-        c->source = VG_GRID_NONE;
-    } else if (c->candidate->unlabelled && c->candidate->unlabelled_rows > 0 && !is_same_data(c, rows)) {
-        VG_TRY(grid_from_unlabelled(c, points));
-    } else {
-        VG_TRY(grid_from_aside(c, points));
+    } else if (!(o->target_coverage > 0)) { /* a coverage has one threshold */
+        bool other = c->candidate->unlabelled && c->candidate->unlabelled_rows > 0 && !is_same_data(c, rows);
+        VG_TRY(other ? grid_from_unlabelled(c, points) : grid_from_aside(c, points));
     }
     if (c->units.several && !c->units.place)
         VG_TRY(vg_evaluate__units_shuffle(&c->units, 0, o->seed));

@@ -366,9 +366,11 @@ static void a_second_caller_is_refused(void **state) {
 static void sums_move_to_another_scorer(void **state) {
     (void)state;
     float *data = uniform_rows();
-    for (size_t i = 0; i < N * M; i++) /* distributions that differ */
-        for (size_t c = 0; c < 2; c++)
-            data[i * C + c] += (c ? -1.0f : 1.0f) * 0.1f * (float)(i % 7) / 7 / C;
+    for (size_t i = 0; i < N * M; i++) { /* distributions that differ; in every third sample so much as to abstain */
+        float by = i / M % 3 == 0 ? -0.25f * (float)(i % 2) : 0.1f * (float)(i % 7) / 7 / C;
+        data[i * C] += by;
+        data[i * C + 1] -= by;
+    }
     vg_predictions whole = vg_predictions_f32(data, N, M, C), first = vg_predictions_f32(data, 300, M, C),
                    rest = vg_predictions_f32(data + 300 * M * C, N - 300, M, C);
     vg_score_options o = VG_SCORE_OPTIONS_INIT;
@@ -384,7 +386,7 @@ static void sums_move_to_another_scorer(void **state) {
     assert_int_equal(vg_scorer_restore(b, &held), VG_OK);
     assert_int_equal(vg_scorer_feed(b, &out, &rest, NULL), VG_OK);
     assert_int_equal(vg_scorer_summary(b, &found), VG_OK);
-    assert_true(expected.diversity > 0);
+    assert_true(expected.diversity > 0 && expected.abstained > 0 && expected.abstained < 1);
     assert_memory_equal(&found, &expected, sizeof found);
     held.struct_size--;
     assert_int_equal(vg_scorer_restore(b, &held), VG_ERR_ARGUMENT);
