@@ -1,6 +1,8 @@
 /* test_evaluate_work_faults.c - what calls of the module cost besides their results: threads that are started and
  * blocks of memory that are asked for. No fault is made: faults/fault_preload.c, which the build links into this
  * program by its name, counts. */
+#include <math.h>
+
 #include "fault_loop.h"
 #include "vargate/sets.h"
 
@@ -98,6 +100,46 @@ static void sets(void **state) {
     vg_sets_free(one);
 }
 
+/* Every kind of sets, freed after each of its steps: made, calibrated in part, applied in part. */
+static void dropped_sets(void **state) {
+    (void)state;
+    static const char *const groups[] = {"a", "b", "a", "c", "b", "a", "b", "c", "a", "b",
+                                         "c", "a", "b", "a", "c", "b", "a", "b", "c", "a"};
+    static int32_t size[ROWS];
+    vg_predictions few = vg_predictions_f64(mean, 20, 1, CLASSES);
+    vg_score_options scoring = VG_SCORE_OPTIONS_INIT;
+    vg_set_places places = VG_SET_PLACES_INIT;
+    scoring.threads = 1;
+    places.size = size;
+    for (int score = VG_SET_LAC; score <= VG_SET_TOPK; score++)
+        for (int by = VG_SETS_BY_NONE; by <= VG_SETS_BY_TOP; by++)
+            for (int kind = 0; kind < 4; kind++)
+                for (int steps = 0; steps <= 3; steps++) {
+                    vg_sets_options o = VG_SETS_OPTIONS_INIT;
+                    vg_sets *one;
+                    const char *const *of = by == VG_SETS_BY_GROUP ? groups : NULL;
+                    o.score = (vg_set_score)score, o.by = (vg_set_by)by;
+                    o.scoring = &scoring;
+                    o.gate = kind == 1 ? 2 : NAN;
+                    o.p_values = kind == 2;
+                    o.sites = kind == 3 ? 4 : 0;
+                    o.tuning = 0.5; /* where lambda is to be found */
+                    long before = vg_fault_live();
+                    if (vg_sets_new(&one, &o) != VG_OK)
+                        continue; /* a kind that there is not */
+                    if (steps > 0)
+                        assert_int_equal(vg_sets_feed(one, NULL, &few, labels, of), VG_OK);
+                    if (steps > 1)
+                        assert_int_equal(vg_sets_feed(one, NULL, NULL, NULL, NULL), VG_OK);
+                    if (steps > 2)
+                        assert_int_equal(vg_sets_feed(one, &places, &few, labels, of), VG_OK);
+                    vg_sets_free(one);
+                    if (vg_fault_live() != before)
+                        fail_msg("score %d, by %d, kind %d: %ld blocks left after step %d", score, by, kind,
+                                 vg_fault_live() - before, steps);
+                }
+}
+
 /* Functions without an object keep nothing and start nothing. */
 static void rankings(void **state) {
     (void)state;
@@ -113,6 +155,6 @@ static void rankings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tallies), cmocka_unit_test(threads), cmocka_unit_test(sets),
-                                       cmocka_unit_test(rankings)};
+                                       cmocka_unit_test(dropped_sets), cmocka_unit_test(rankings)};
     return cmocka_run_group_tests(tests, fill, NULL);
 }
