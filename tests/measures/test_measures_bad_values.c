@@ -1,6 +1,6 @@
-/* test_measures_bad_values.c - a value that makes no distribution is found wherever it stands among samples, members and
- * classes, and its place is named: a negative value whose neighbour makes the sum 1, NaN, and a sum that is off. In every
- * SIMD tier, in both types, asked for TU alone and with gates. */
+/* test_measures_bad_values.c - a value that makes no distribution is found wherever it stands among samples, members
+ * and classes, and its place is named: a negative value whose neighbour makes the sum 1, NaN, and a sum that is off. In
+ * every SIMD tier, in both types, asked for TU alone and with gates. */
 #include <stdbool.h>
 
 #include "measures_util.h"
