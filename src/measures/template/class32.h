@@ -9,9 +9,13 @@
 #define LARGE 2.0 /* nats */
 /* The same for the mean of psi, which one member far below the others can make up alone: the sum of its term, up to 80,
  * and of small terms that are rounded alike is less accurate than the terms. Sums in float are taken over so many pairs
- * of members, of these over some at a time, and go on in double, so that the mean is off by less than 1e-6. */
+ * of members, of these over some at a time, and go on in double. */
 #define LARGE_REVERSE 1.2
-enum { PAIRS_IN_FLOAT = 32, PAIRS_AT_A_TIME = 8 };
+enum { PAIRS_IN_FLOAT = 32, PAIRS_AT_A_TIME = 8, PAIRS_GATED = 32 };
+/* Where a member is this much below the mean its term is above 13, and psi is taken in double, unless the class has so
+ * small a share of its place among C that the error does not matter. */
+#define FAR_RATIO 0x1p20
+#define FAR_SHARE 0x1p-6 /* of 1/C */
 
 /* phi and psi of the current class; p lambda is stored in t->plog32 where a gate will need it. */
 INLINE void class_terms32(tile *t, size_t c, bool keep) {
@@ -53,30 +57,53 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     t->phi[c] = vd_select(empty, vd_set(0.0), (total_both - total_psi) * scale);
 }
 
+/* Sums over members at up to four gates: of omega p, and of omega p lambda. */
+typedef struct gated_sums {
+    vf shift[4], both[4];
+} gated_sums;
+
+INLINE void clear_gated(gated_sums *of, const int G) {
+    UNROLL
+    for (int j = 0; j < G; j++)
+        of->shift[j] = of->both[j] = vf_set(0.0f);
+}
+
+/* Adds the sums over some members: those in float are kept short. */
+INLINE void add_gated(gated_sums *to, const gated_sums *some, const int G) {
+    UNROLL
+    for (int j = 0; j < G; j++) {
+        to->shift[j] += vf_rounded(some->shift[j]);
+        to->both[j] += vf_rounded(some->both[j]);
+    }
+}
+
 /* U of the current class at G gates from k on, and T where `cross`; `slip` is added to every lambda. */
 INLINE void class_sums32_block(tile *t, size_t c, size_t k, bool cross, vd slip, const int G) {
     size_t half = t->pairs;
     const vf *omega = t->omega32 + k * half, *x = t->members32;
-    vf shift[4], both[4];
-    UNROLL
-    for (int j = 0; j < G; j++)
-        shift[j] = both[j] = vf_set(0.0f);
-    for (size_t i = 0; i < half; i++) {
-        vf p = vf_held(x[i]), q = cross ? vf_held(t->plog32[i]) : p;
-        UNROLL
-        for (int j = 0; j < G; j++) {
-            vf w = vf_held(omega[(size_t)j * half + i]);
-            shift[j] += w * p;
-            if (cross)
-                both[j] += w * q;
+    gated_sums sums, some;
+    clear_gated(&sums, G);
+    for (size_t i = 0; i < half;) {
+        size_t stop = half - i < PAIRS_GATED ? half : i + PAIRS_GATED;
+        clear_gated(&some, G);
+        for (; i < stop; i++) {
+            vf p = vf_held(x[i]), q = cross ? vf_held(t->plog32[i]) : p;
+            UNROLL
+            for (int j = 0; j < G; j++) {
+                vf w = vf_held(omega[(size_t)j * half + i]);
+                some.shift[j] += w * p;
+                if (cross)
+                    some.both[j] += w * q;
+            }
         }
+        add_gated(&sums, &some, G);
     }
     UNROLL
     for (int j = 0; j < G; j++) {
         size_t at = (k + (size_t)j) * t->C + c;
-        t->shift[at] = vf_fold(shift[j]) * (1.0 / (double)t->M);
+        t->shift[at] = vf_fold(sums.shift[j]) * (1.0 / (double)t->M);
         if (cross)
-            t->cross[at] = vf_fold(both[j]) * (1.0 / (double)t->M) + slip * t->shift[at];
+            t->cross[at] = vf_fold(sums.both[j]) * (1.0 / (double)t->M) + slip * t->shift[at];
     }
 }
 
@@ -108,15 +135,15 @@ INLINE far_class far_class_of(const tile *t, size_t c) {
 INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, bool odd, const int G) {
     const vf *x = t->members32, *omega = t->omega32;
     size_t half = t->pairs, full = t->M / 2, i = 0;
-    vf inverse = far->inverse, least = far->least, shift[4], both[4];
+    vf inverse = far->inverse, least = far->least;
     vi taken = (vi)vf_twice((vh) __builtin_convertvector(far->lanes, vj));
     vd total_log = {0}, total_both = {0};
-    UNROLL
-    for (int j = 0; j < G; j++)
-        shift[j] = both[j] = vf_set(0.0f);
+    gated_sums sums, some;
+    clear_gated(&sums, G);
     while (i < half) {
         size_t end = half - i < PAIRS_IN_FLOAT ? half : i + PAIRS_IN_FLOAT;
         vf logs = vf_set(0.0f), boths = vf_set(0.0f);
+        clear_gated(&some, G);
         while (i < end) {
             size_t stop = end - i < PAIRS_AT_A_TIME ? end : i + PAIRS_AT_A_TIME;
             vf sum_log = vf_set(0.0f), sum_both = vf_set(0.0f);
@@ -134,8 +161,8 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, boo
                 UNROLL
                 for (int j = 0; j < G; j++) {
                     vf w = vf_held(omega[(size_t)j * half + i]);
-                    shift[j] += w * p;
-                    both[j] += w * q;
+                    some.shift[j] += w * p;
+                    some.both[j] += w * q;
                 }
             }
             logs += vf_rounded(sum_log);
@@ -143,6 +170,7 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, boo
         }
         total_log += vf_fold(logs);
         total_both += vf_fold(boths);
+        add_gated(&sums, &some, G);
     }
     double scale = 1.0 / (double)t->M;
     t->psi[c] = vd_select(far->lanes, -(total_log * scale + far->slip), t->psi[c]);
@@ -150,8 +178,8 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, boo
     UNROLL
     for (int j = 0; j < G; j++) {
         size_t at = (size_t)j * t->C + c;
-        t->shift[at] = vf_fold(shift[j]) * scale;
-        t->cross[at] = vf_fold(both[j]) * scale + far->slip * t->shift[at];
+        t->shift[at] = vf_fold(sums.shift[j]) * scale;
+        t->cross[at] = vf_fold(sums.both[j]) * scale + far->slip * t->shift[at];
     }
 }
 
@@ -217,6 +245,20 @@ static void find_large(tile *t) {
     t->write = t->write_psi = ~(forward < LARGE) | ~(reverse < LARGE_REVERSE);
 }
 
+/* psi in double of classes with a member far below the mean. Only the divergences from the mean to members have it. */
+static void far_psi(tile *t) {
+    for (size_t c = 0; c < t->C; c++) {
+        vd mu = t->mu[c], sum = {0};
+        vl far = (t->low[c] * FAR_RATIO < mu) & (mu * (double)t->C > FAR_SHARE);
+        if (!vl_any(far))
+            continue;
+        vd inverse = vd_reciprocal(vd_select(far, mu, vd_set(1.0)));
+        for (size_t m = 0; m < t->M; m++)
+            sum -= vm_log(vd_max(value_at(t, true, m, c), vd_set(TINY)) * inverse);
+        t->psi[c] = vd_select(far, sum * (1.0 / (double)t->M), t->psi[c]);
+    }
+}
+
 /* Prefetches the next tile's samples, a share with each class. */
 INLINE void fetch_class(const tile *t, size_t c) {
     if (t->prefetch_at)
@@ -261,8 +303,10 @@ static void fused_classes(tile *t) {
         vd reverse = {0};
         for (size_t c = 0; c < t->C; c++)
             reverse += t->gmean[k * t->C + c] * t->psi[c];
-        gated |= ~(t->psi_z[k] < LARGE) | ~(reverse < LARGE);
+        gated |= ~(t->psi_z[k] < LARGE) | ~(reverse < LARGE_REVERSE);
     }
+    if (job->need_reverse || job->need_gated_reverse)
+        far_psi(t);
     if (vl_any(t->write | (keep ? gated : (vl){0})))
         ungated_terms(t);
     t->write = gated;

@@ -69,13 +69,13 @@ INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, bool 
         t->mu[c] += sum[0];
         if (m == 0)
             t->mu_high[c] = vh_from(sum[0] * (1.0 / H));
-        vf about = vf_twice(t->mu_high[c]), squares = t->squares[c];
+        vf about = vf_twice(t->mu_high[c]), squares = vf_set(0.0f);
         UNROLL
         for (int i = 0; i < H / 2; i++) {
             vf d = members[i] - about;
             squares += d * d;
         }
-        t->squares[c] = squares;
+        t->squares[c] += squares; /* not one by one: equal members are rounded alike */
         to += t->pitch / 2;
         if (H / 2 <= VG_LANES && taken->fetch) { /* prefetches as many cache lines as were read */
             UNROLL

@@ -79,18 +79,32 @@ INLINE void member_weight32(tile *t, size_t k, size_t i, vf deviation, gate32 *g
     g->psi += vf_rounded(psi);
 }
 
+/* Classes that are summed in float before the sum is added to others: equal classes are rounded alike. */
+enum { CLASSES_IN_FLOAT = 16 };
+
 /* G gates from k on, B pairs of members from i on. */
 INLINE void weights32_block(tile *t, size_t k, size_t i, gate32 *g, bool logs, const int G, const int B) {
     const vf *x = (const vf *)t->x + i;
     const vh *gamma = t->gamma32 + k;
-    vf sum[8][4];
+    vf sum[8][4], before[8][4];
     UNROLL
     for (int b = 0; b < B; b++)
         UNROLL
     for (int j = 0; j < G; j++)
         sum[b][j] = vf_set(0.0f);
+    if (t->C > CLASSES_IN_FLOAT)
+        memset(before, 0, sizeof before);
     for (size_t c = 0; c < t->C; c++) {
         vf high = vf_twice(t->mu_high[c]), low = vf_twice(t->mu_low[c]), gate[4];
+        if (c % CLASSES_IN_FLOAT == 0 && c > 0) {
+            UNROLL
+            for (int b = 0; b < B; b++)
+                UNROLL
+            for (int j = 0; j < G; j++) {
+                before[b][j] += sum[b][j];
+                sum[b][j] = vf_set(0.0f);
+            }
+        }
         UNROLL
         for (int j = 0; j < G; j++)
             gate[j] = vf_twice(gamma[j]);
@@ -104,6 +118,9 @@ INLINE void weights32_block(tile *t, size_t k, size_t i, gate32 *g, bool logs, c
         x += t->pitch / 2;
         gamma += t->K;
     }
+    for (int b = 0; t->C > CLASSES_IN_FLOAT && b < B; b++)
+        for (int j = 0; j < G; j++)
+            sum[b][j] += before[b][j];
     /* Not unrolled: a copy for every pair and gate would be a quarter of the kernel's code. */
     for (int b = 0; b < B; b++)
         for (int j = 0; j < G; j++)
@@ -155,6 +172,7 @@ static measures gated32(tile *t, size_t k) {
     const vd *entropic = t->gmean + first, *q = t->gmean64 + first, *gamma = t->gamma + first;
     bool logs = job->need_gated_logs;
     vd inverse = t->inverse_zbar[k], least = vd_set(1.0), zero = {0};
+    vd share = zero;
     measures out = {.eu = logs ? t->psi_z[k] : zero, .reverse = logs ? -t->psi_z[k] : zero};
     for (size_t c = 0; c < C; c += 2) {
         size_t next = c + 1 < C ? c + 1 : c, count = next - c + 1;
@@ -167,6 +185,7 @@ static measures gated32(tile *t, size_t k) {
             size_t at = c + i;
             vd whole = vd_from(i ? vf_high(e) : vf_low(e)), part = vd_from(i ? vf_high(rest) : vf_low(rest));
             out.tu -= entropic[at] * (whole * VG_LN2 + part);
+            share += entropic[at];
             if (!logs)
                 continue;
             vd g = gamma[at] * inverse, own = g * t->mu[at], own_phi = own * vd_from(i ? vf_high(phi) : vf_low(phi));
@@ -175,6 +194,7 @@ static measures gated32(tile *t, size_t k) {
             least = vd_min(t->low[at] * gamma[at], least);
         }
     }
+    out.tu += (share - 1.0) * (1.0 - out.tu); /* of the mean over its sum: H(q / s) = H(q) / s + log s */
     if (job->need_gated_reverse && vl_any(least * t->weight_low[k] < job->options.floor))
         for (size_t c = 0; c < C; c++)
             if (vl_any(t->low[c] * gamma[c] * t->weight_low[k] < job->options.floor))

@@ -56,17 +56,51 @@ static void extremes32_class(tile *t, size_t c) {
     t->high[c] = vd_from(vh_max(vf_low(most[0]), vf_high(most[0])));
 }
 
-/* The same from floats and from the sums that columns.h took (sums of floats in double need no correction: equal
- * members give their value). `extremes`: smallest and largest are needed too. */
-static void moments32(tile *t, bool extremes) {
+/* A square of the first members' distance from the mean, beside the variance, above which the correction for it leaves
+ * too few digits of the variance. */
+#define FAR_START 4.0
+
+/* Mean and variance of every class from the sums that columns.h took (sums of floats in double need no correction:
+ * equal members give their value). The variance is -1 in lanes whose first members lie too far from the mean; returns
+ * whether there are some. */
+static bool means32(tile *t) {
     double count = (double)t->M;
+    vl some = {0};
     for (size_t c = 0; c < t->C; c++) {
-        vd mean = t->mu[c] / count, off = mean - vd_from(t->mu_high[c]);
-        t->variance[c] = vd_max(t->variance[c] / count - off * off, vd_set(0.0));
+        vd mean = t->mu[c] / count, off = mean - vd_from(t->mu_high[c]), square = off * off;
+        vd variance = vd_max(t->variance[c] / count - square, vd_set(0.0));
+        vl far = square > FAR_START * variance;
+        some |= far;
+        t->variance[c] = vd_select(far, vd_set(-1.0), variance);
         t->mu[c] = mean;
         t->mu_high[c] = vh_from(mean);
         t->mu_low[c] = vh_from(mean - vd_from(t->mu_high[c]));
     }
+    return vl_any(some);
+}
+
+/* The variances that means32 left. */
+static void variances_again(tile *t) {
+    for (size_t c = 0; c < t->C; c++) {
+        vd squares = {0};
+        vl far = t->variance[c] < 0.0;
+        for (size_t m = 0; vl_any(far) && m < t->M; m++) {
+            vd d = vd_from(class_at(t, c)[m]) - t->mu[c];
+            squares += d * d;
+        }
+        t->variance[c] = vd_select(far, squares * (1.0 / (double)t->M), t->variance[c]);
+    }
+}
+
+/* The same as moments() from floats. `extremes`: smallest and largest are needed too. */
+static void moments32(tile *t, bool extremes) {
+    bool again = means32(t);
+    if (again && !beyond_moments(t)) { /* only their sums were kept */
+        fill_columns(t, t->first, t->count);
+        means32(t);
+    }
+    if (again)
+        variances_again(t);
     for (size_t c = 0; extremes && c < t->C; c++)
         extremes32_class(t, c);
 }

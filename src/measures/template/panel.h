@@ -19,6 +19,9 @@
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
 #define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
+/* Members that are summed as reals before their sum is added to others: equal members are rounded alike, and so are
+ * the terms of equal members that are added to the large one of a member far from them. */
+#define PANEL_MEMBERS 16
 #define PANEL_PART 16     /* columns whose terms are summed as reals, before they are added to sums in double */
 /* The classes of a large sample are divided into shares, which threads take (panel_run.h): elements that make a share
  * worth while, and the most shares. */
@@ -30,10 +33,12 @@
 typedef struct P(parts) {
     P(acc) exponent;
     vr rest, eu, reverse, pairs;
+    vr excess; /* gated: of the mean's sum over 1, which is rounding */
 } P(parts);
 
 typedef struct P(set) {            /* sums over classes */
     P(acc) tu, eu, reverse, pairs; /* reverse: without its floors */
+    P(acc) excess;
     P(acc) floors, diagonal;
     P(parts) part; /* not yet in the sums above */
 } P(set);
@@ -76,6 +81,7 @@ typedef struct P(panel) {
     vd *fine_gamma, *fine_z;              /* panel_refine.h: [J][K] and [K][M], a vector of double for each half */
     P(fine) * fine_sums;                  /* [K] */
     vr *zsum, *omega, *over;              /* Z_m's deviation; Zbar/Z_m - 1 and Zbar/Z_m */
+    vr *zblock;                           /* [K][M] across: zsum of the block */
     vr *lambda_z;                         /* [K][M] log(Z_m / Zbar) */
     P(acc) * floor_log;                   /* [M] of the current column: panel_terms.h */
     vr *floor_least;                      /* [M] */
@@ -189,6 +195,7 @@ static bool P(carve_arrays)(P(panel) * t, const vg_kernel_job *job, bool across,
                  {&t->fine_z, VG_PANEL_DOUBLE ? 0 : K, M, 2 * sizeof(vd)},
                  {&t->fine_sums, VG_PANEL_DOUBLE ? 0 : K, 1, sizeof *t->fine_sums},
                  {&t->zsum, K, M, sizeof(vr)},
+                 {&t->zblock, across ? K : 0, M, sizeof(vr)},
                  {&t->omega, K, M, sizeof(vr)},
                  {&t->over, K, M, sizeof(vr)},
                  {&t->lambda_z, K, M, sizeof(vr)},

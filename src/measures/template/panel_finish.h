@@ -9,12 +9,23 @@ static void P(join_lanes)(P(panel) * t) {
     for (size_t s = 0; s <= t->K; s++) {
         P(set) *set = &t->sets[s];
         set->tu = P(complete)(t, set->tu);
+        set->excess = P(complete)(t, set->excess);
         set->eu = P(complete)(t, set->eu);
         set->reverse = P(complete)(t, set->reverse);
         set->floors = P(complete)(t, set->floors);
         set->diagonal = P(complete)(t, set->diagonal);
         set->pairs = P(complete)(t, set->pairs);
     }
+}
+
+/* GTU of the mean over its sum, which rounding of the weights in float takes off 1: H(q / s) = H(q) / s + log s, to
+ * first order in s - 1. */
+static void P(normalise_entropies)(P(panel) * t) {
+    for (size_t k = 0; !VG_PANEL_DOUBLE && k < t->K; k++)
+        for (int h = 0; h < PANEL_HALVES; h++) {
+            P(set) *set = &t->sets[1 + k];
+            set->tu.h[h] += set->excess.h[h] * (1.0 - set->tu.h[h]);
+        }
 }
 
 /* The two leading classes of all lanes of an across panel, in lane 0. */

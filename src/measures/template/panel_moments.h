@@ -148,6 +148,15 @@ INLINE void P(column_normalisers)(P(panel) * t, size_t j, const size_t M, const 
             t->zsum[k * M + m] += gamma[k] * t->dev[m];
 }
 
+/* Moves the deviations of the latest columns to the sums of the block, which the first ones begin anew: equal classes
+ * are rounded alike, and sums in float are kept short. */
+INLINE void P(fold_normalisers)(P(panel) * t, bool first, const size_t M, const size_t K) {
+    for (size_t i = 0; M > 1 && i < K * M; i++) {
+        t->zblock[i] = first ? t->zsum[i] : t->zblock[i] + t->zsum[i];
+        t->zsum[i] = vr_set(0);
+    }
+}
+
 /* The sums over all columns of a panel of samples for Zbar at gate k. */
 INLINE P(acc) P(samples_zbar)(const P(panel) * t, size_t k, const size_t K) {
     P(acc) sum = {{{0}}};
@@ -159,16 +168,23 @@ INLINE P(acc) P(samples_zbar)(const P(panel) * t, size_t k, const size_t K) {
 /* The same for the deviations of member m at G gates from k on. */
 INLINE void P(samples_deviation)(P(panel) * t, size_t k, size_t m, const int G, const size_t M, const size_t K) {
     const vr *x = t->x + m * t->block, *gamma = t->gamma + k;
-    vr sum[3] = {vr_set(0), vr_set(0), vr_set(0)};
-    for (size_t j = 0; j < t->J; j++, gamma += K) {
-        vr d = (x[j] - t->mu_high[j]) - t->mu_low[j];
+    vr total[3] = {vr_set(0), vr_set(0), vr_set(0)};
+    for (size_t j = 0; j < t->J;) { /* Sums in float are kept short: equal classes are rounded alike. */
+        size_t stop = t->J - j < PANEL_PART ? t->J : j + PANEL_PART;
+        vr sum[3] = {vr_set(0), vr_set(0), vr_set(0)};
+        for (; j < stop; j++, gamma += K) {
+            vr d = (x[j] - t->mu_high[j]) - t->mu_low[j];
+            UNROLL
+            for (int g = 0; g < G; g++)
+                sum[g] += gamma[g] * d;
+        }
         UNROLL
         for (int g = 0; g < G; g++)
-            sum[g] += gamma[g] * d;
+            total[g] += vr_rounded(sum[g]);
     }
     UNROLL
     for (int g = 0; g < G; g++)
-        t->zsum[(k + (size_t)g) * M + m] = sum[g];
+        t->zsum[(k + (size_t)g) * M + m] = total[g];
 }
 
 /* The sums stay in registers over all columns: a store for each column would take longer than the arithmetic. */
@@ -191,7 +207,7 @@ INLINE vr P(column_variance)(P(panel) * t, vr mean, vr rest, bool gated, const s
     const PANEL_REAL inverse = (PANEL_REAL)(1.0 / (double)M);
     vr off = vr_set(0), squares = vr_set(0);
     for (size_t m = 0; m < M;) {
-        size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
+        size_t stop = M - m < PANEL_MEMBERS ? M : m + PANEL_MEMBERS;
         vr square = vr_set(0);
         for (; m < stop; m++) {
             vr d = P(member)(t->of, m) - mean;
@@ -284,6 +300,8 @@ INLINE void P(columns_moments)(P(panel) * t, bool gated, bool extremes, const si
         if (gated) {
             P(column_gates)(t, j, by, M, K);
             P(column_normalisers)(t, j, M, K);
+            if ((j - t->from) % PANEL_PART == PANEL_PART - 1 || j + 1 == end)
+                P(fold_normalisers)(t, j < t->from + PANEL_PART, M, K);
         }
     }
 }
@@ -323,10 +341,8 @@ static VG_NOINLINE void P(block_moments)(P(panel) * t) {
         t->top_log = vr_max(P(choose)(P(exists)(t, j), sum, vr_set(-INFINITY)), t->top_log);
     }
 #endif
-    for (size_t i = 0; t->across && i < t->K * t->M; i++) {
-        t->ztotal[i] += P(across_sum)(t->zsum[i]);
-        t->zsum[i] = vr_set(0);
-    }
+    for (size_t i = 0; t->across && M > 1 && i < K * M; i++)
+        t->ztotal[i] += P(across_sum)(t->zblock[i]);
 }
 
 /* The sum over lanes in every lane of an across panel; another panel's sums are complete. */

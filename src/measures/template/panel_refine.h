@@ -107,9 +107,10 @@ static void refine_columns(panel_s *t, void (*column)(panel_s *, size_t)) {
 
 /* The choice of lanes does not depend on other lanes, nor on which results are requested. */
 static void refine_panel(panel_s *t) {
-    vdm some = vd_reaches(vd_set(0.0), LARGE);
+    vdm some = vd_reaches(vd_set(0.0), LARGE_REVERSE);
     for (size_t k = 0; t->logs && t->job->need_gated_reverse && k < t->K; k++)
-        some |= vd_reaches(t->sets[1 + k].reverse.h[0], LARGE) | vd_reaches(t->sets[1 + k].reverse.h[1], LARGE);
+        some |= vd_reaches(t->sets[1 + k].reverse.h[0], LARGE_REVERSE) |
+                vd_reaches(t->sets[1 + k].reverse.h[1], LARGE_REVERSE);
     if (!vdm_any(some))
         return;
     t->floored = true;
@@ -122,7 +123,7 @@ static void refine_panel(panel_s *t) {
         set_s *set = &t->sets[1 + k];
         acc_s reverse = complete_s(t, t->fine_sums[k].reverse), floors = complete_s(t, t->fine_sums[k].floors);
         for (int h = 0; h < 2; h++) {
-            vl large = ~(set->reverse.h[h] < LARGE);
+            vl large = ~(set->reverse.h[h] < LARGE_REVERSE);
             set->floors.h[h] = vd_select(large, floors.h[h], set->floors.h[h]);
             set->reverse.h[h] = vd_select(large, reverse.h[h], set->reverse.h[h]);
         }

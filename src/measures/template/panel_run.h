@@ -10,7 +10,7 @@ static void P(clear_sets)(P(panel) * t) {
     for (size_t s = 0; s <= t->K; s++) {
         P(set) *set = &t->sets[s];
         if (t->shares > 1)
-            set->tu = set->eu = set->reverse = zero;
+            set->tu = set->excess = set->eu = set->reverse = zero;
         if (t->shares > 1 || t->many)
             set->pairs = zero;
         if (t->floored)
@@ -88,6 +88,7 @@ static void P(lend_scratch)(P(panel) * own, const P(division) * of, unsigned wor
     own->log = scratch.log;
     own->dev = scratch.dev;
     own->zsum = scratch.zsum;
+    own->zblock = scratch.zblock;
     own->floor_log = scratch.floor_log;
     own->floor_least = scratch.floor_least;
     own->shift = scratch.shift;
@@ -176,6 +177,7 @@ static void P(join_terms)(P(panel) * t, const P(panel) * own) {
         P(set) *to = &t->sets[s];
         const P(set) *from = &own->sets[s];
         P(add_sums)(&to->tu, &from->tu);
+        P(add_sums)(&to->excess, &from->excess);
         P(add_sums)(&to->eu, &from->eu);
         P(add_sums)(&to->reverse, &from->reverse);
         P(add_sums)(&to->pairs, &from->pairs);
@@ -268,5 +270,6 @@ static vg_status P(run_panel)(P(panel) * t, size_t first, size_t count) {
         P(run_pass)(t, true);
     }
     P(join_lanes)(t);
+    P(normalise_entropies)(t);
     return VG_OK;
 }

@@ -42,7 +42,7 @@ INLINE void P(column_logs)(P(source) of, const size_t M, P(column) * at, vr *kee
     (void)step;
 #endif
     for (size_t m = 0; m < M;) {
-        size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
+        size_t stop = M - m < PANEL_MEMBERS ? M : m + PANEL_MEMBERS;
         vr sum_phi = vr_set(0), both = vr_set(0);
         for (; m < stop; m++) {
             vr p = P(member)(of, m), y = vr_max(p * inverse, least);
@@ -82,6 +82,15 @@ INLINE void P(add_divergence)(P(parts) * part, const P(column) * at) { part->eu 
 
 #define PANEL_FAR 2 /* a mean of psi above which float does not hold its absolute error */
 
+/* Lanes whose psi float does not hold: a large mean, or a member far below it (class32.h). */
+INLINE vri P(far_lanes)(const P(panel) * t, const P(column) * at) {
+    vri far = at->psi > PANEL_FAR;
+    if (t->extremes)
+        far |= (t->low[at->j] * (PANEL_REAL)FAR_RATIO < at->mean) &
+               (at->mean * (PANEL_REAL)t->C > (PANEL_REAL)FAR_SHARE);
+    return far & ~at->empty;
+}
+
 /* The mean of psi in double: y = 2^e (1 + f), and psi = (y - 1) - log(1 + f) - e log 2. The sum of the exponents is
  * exact, and that of the rest is small, because the mean of y - 1 is 0. */
 static VG_NOINLINE P(acc) P(exact_psi)(const P(panel) * t, const P(column) * at) {
@@ -105,15 +114,16 @@ static VG_NOINLINE P(acc) P(exact_psi)(const P(panel) * t, const P(column) * at)
 }
 
 /* The ungated set's divergence from the mean to the members. */
-INLINE void P(add_reverse)(P(panel) * t, const P(column) * at) {
+INLINE void P(add_reverse)(P(panel) * t, P(column) * at) {
     vr own = at->psi;
-    vri far = (own > PANEL_FAR) & ~at->empty;
+    vri far = P(far_lanes)(t, at);
     if (!VG_PANEL_DOUBLE && vri_any(far)) {
         P(column) own_column = *at; /* the original stays in registers */
         P(acc) psi = P(exact_psi)(t, &own_column), lanes = P(widen)(P(choose)(far, vr_set(1), vr_set(0)));
         for (int h = 0; h < PANEL_HALVES; h++)
             t->sets[0].floors.h[h] -= lanes.h[h] * t->mu[at->j].h[h] * psi.h[h]; /* floors are subtracted */
         t->floored = true;
+        at->psi = P(choose)(far, P(narrow)(psi), own); /* for the gates */
         own = P(choose)(far, vr_set(0), own);
     }
     t->sets[0].part.reverse += vr_rounded(at->mean * own);
@@ -281,18 +291,33 @@ INLINE void P(gated_pairs)(P(panel) * t, const P(column) * at, size_t k, vr u, v
 /* U and T of the current column at gate k, over M. */
 INLINE void P(gate_sums)(const P(panel) * t, size_t k, const size_t M, bool cross, const int G, vr *shift, vr *both) {
     const vr *omega = t->omega + k * M;
+    vr before[3], both_before[3]; /* sums over the members of earlier blocks */
     UNROLL
     for (int g = 0; g < G; g++)
-        shift[g] = both[g] = vr_set(0);
-    for (size_t m = 0; M > 1 && m < M; m++) {
-        vr p = P(member)(t->of, m), q = cross ? t->dev[m] : p;
+        shift[g] = both[g] = before[g] = both_before[g] = vr_set(0);
+    for (size_t m = 0; M > 1 && m < M;) {
+        size_t stop = M - m < PANEL_MEMBERS ? M : m + PANEL_MEMBERS;
         UNROLL
-        for (int g = 0; g < G; g++) {
-            vr w = omega[(size_t)g * M + m];
-            shift[g] += w * p;
-            if (cross)
-                both[g] += w * q;
+        for (int g = 0; m > 0 && g < G; g++) {
+            before[g] += vr_rounded(shift[g]);
+            both_before[g] += vr_rounded(both[g]);
+            shift[g] = both[g] = vr_set(0);
         }
+        for (; m < stop; m++) {
+            vr p = P(member)(t->of, m), q = cross ? t->dev[m] : p;
+            UNROLL
+            for (int g = 0; g < G; g++) {
+                vr w = omega[(size_t)g * M + m];
+                shift[g] += w * p;
+                if (cross)
+                    both[g] += w * q;
+            }
+        }
+    }
+    UNROLL
+    for (int g = 0; M > PANEL_MEMBERS && g < G; g++) {
+        shift[g] += before[g];
+        both[g] += both_before[g];
     }
     UNROLL
     for (int g = 0; g < G; g++) {
@@ -352,12 +377,14 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, bool log
     for (int g = 0; g < G; g++) {
         P(add_product)(&sets[g].part.exponent, e[g], &mean[g]);
         sets[g].part.rest += q[g] * rest[g];
+        scale[g] = vr_rounded(gamma[g] * t->inverse_real[k + (size_t)g]);
+        if (!VG_PANEL_DOUBLE)
+            sets[g].part.excess += vr_rounded(scale[g] * shift[g]);
     }
     if (!logs)
         return;
     UNROLL
     for (int g = 0; g < G; g++) {
-        scale[g] = vr_rounded(gamma[g] * t->inverse_real[k + (size_t)g]);
         vr own = scale[g] * mu;
         vr moved = vr_rounded(own * P(phi)(u[g]));
         sets[g].part.eu += vr_rounded((own * at->phi - moved) + scale[g] * cross[g]);
@@ -415,8 +442,9 @@ INLINE void P(fold_parts)(const P(panel) * t, P(set) * set, P(parts) * part, siz
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
         set->tu.h[h] = tu.h[h] - (part->exponent.h[h] * VG_LN2 + P(half)(part->rest, h));
+    P(add_or_begin)(&set->excess, part->excess, first);
     part->exponent = (P(acc)){{{0}}};
-    part->rest = vr_set(0);
+    part->rest = part->excess = vr_set(0);
     if (!logs)
         return;
     P(add_or_begin)(&set->eu, part->eu, first);
