@@ -5,15 +5,13 @@
  * - wide: means of powers (js32_wide.h); with few members the integral of js.h from first moments (js32_small.h);
  * - narrow except for some members: nodes s_j = 2^(j-4), sums of b - beta and of its square, where beta is b at the
  *   mean. Five operations per node. Also used where the wide form has lost too many digits (a value below 1/200 of the
- *   mean, 1/50 from powers), and
- *   with many members where the mean is below 1/16 of the largest. */
+ *   mean, 1/80 from powers). */
 
 #define JS32_REACH                                                                                                     \
     4.0 /* at the last node s x is at least this for every member; at the first omitted node it is at least 8 */
 #define JS32_FEW FEW_MEMBERS
 #define JS32_S0 0.0625
-#define JS32_WORTH 0.02   /* of the mean: the error of the means of powers is 4e-7 of the largest member */
-#define JS32_FAR 0.0625   /* of the largest member: the same error is too large beside a smaller mean */
+#define JS32_WORTH 0.0125 /* of the mean: the error of the means of powers is 4e-7 of the largest member */
 #define JS32_MOST 33
 
 /* Whether scaled32 and weights32 hold square roots, as js32_wide.h needs them. */
@@ -228,8 +226,6 @@ static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
         vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), set->high)), low = set->low * inverse, wide = {0};
         /* The ungated spread predicts which form is accurate; the value confirms it. */
         vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
-        if (js32_rooted(t))
-            narrow |= (set->mean < JS32_FAR * set->high) & ~tight;
         if (vl_any(~(narrow | tight))) {
             wide = *given;
             narrow |= ~(wide >= (js32_rooted(t) ? JS32_WORTH : 0.005) * set->mean * inverse) & ~tight;

@@ -109,7 +109,7 @@ INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from
         plan->own[s / 2] = own & maybe;
         plan->mean[s / 2] = mean;
         plan->maybe |= maybe;
-        plan->unsure |= ~((most > 0.3505f * mean) & (mean > (float)(1.01 * JS32_FAR)));
+        plan->unsure |= ~(most > 0.3505f * mean);
     }
 }
 

@@ -116,7 +116,7 @@ static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, 
     return VG_OK;
 }
 
-#define PANEL_LARGE 1.0 /* nats of EU */
+#define PANEL_LARGE 2.0 /* nats of EU */
 
 /* Lanes of a float panel with a divergence so large that float does not hold its absolute error. The choice must not
  * depend on which results are requested, so that a result has the same bits in every request. */
