@@ -3,7 +3,6 @@
 #ifndef VG_PANEL_LOAD_ONCE
 #define VG_PANEL_LOAD_ONCE
 typedef uint16_t vhalves __attribute__((vector_size(VG_LANES * 4)));
-typedef uint32_t vu __attribute__((vector_size(VG_LANES * 8)));
 
 /* 2 VG_LANES float16 or bfloat16 as floats. Infinite and NaN float16 become numbers above 65504, which no check of a
  * row passes. */

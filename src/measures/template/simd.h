@@ -13,6 +13,7 @@ typedef double vd __attribute__((vector_size(VG_LANES * 8)));
 typedef int64_t vl __attribute__((vector_size(VG_LANES * 8)));
 typedef float vf __attribute__((vector_size(VG_LANES * 8)));
 typedef int32_t vi __attribute__((vector_size(VG_LANES * 8)));
+typedef uint32_t vu __attribute__((vector_size(VG_LANES * 8))); /* sums may wrap around */
 typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats */
 typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 

@@ -247,6 +247,7 @@ INLINE vf vm_gate32(vf x) {
     p = p * r + 4.166720071e-2f;
     p = p * r + 1.666654342e-1f;
     p = p * r + 4.999999815e-1f;
-    vf scale = (vf)((127 + 0x4b400000 - (vi)shifted) << 23), q = p * (r * r) + r;
+    /* unsigned, because rows that are refused afterwards may have any x */
+    vf scale = (vf)((127u + 0x4b400000u - (vu)shifted) << 23), q = p * (r * r) + r;
     return (1.0f - scale) - scale * q;
 }
