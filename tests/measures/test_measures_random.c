@@ -207,7 +207,8 @@ static void check_bounds(const trial *t, vg_scores *s) {
     double unit = o->log_base == VG_LOG_2 ? 1 / ln2 : 1, tolerance = t->dtype == VG_F64 ? 4e-12 : 4e-6;
     double top = (o->normalise ? 1 : log(outcomes) * unit) * (1 + 2e-3) + tolerance; /* rows may sum to 1.001 */
     tolerance *= fmax(1, t->range / 100);
-    int floored = !o->logits && o->floor_form != VG_FLOOR_CLAMP;
+    /* A sample with a logit of -inf is computed from its probabilities, with the floor MAX. */
+    int floored = o->logits ? !strcmp(t->kind, "logits with -inf") : o->floor_form != VG_FLOOR_CLAMP;
     double most = o->floor_form == VG_FLOOR_ADD && !o->logits ? 2 * outcomes * o->floor * unit : 0;
     double below = tolerance + most;                                     /* log(p + floor) may exceed 0 */
     double pairs = tolerance + (floored ? outcomes * o->floor * 80 : 0); /* what a floor takes from cross terms */
