@@ -81,8 +81,8 @@ static void repack_sites(float *to, const vg_kernel_job *job, size_t first, size
         }
 }
 
-/* A copy of the job that computes again in double what float cannot hold, and writes nothing else. EPJS and GEPJS
- * follow from EU and GEU where members are few. */
+/* A copy of the job that computes again in double what float cannot hold, and writes nothing else. GEPJS follows from
+ * GEU where members are few; EPJS never has to, since the EU of so few members is below PANEL_LARGE. */
 static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     vg_kernel_job again = *job;
     const vg_scores *out = &job->out;
@@ -96,7 +96,6 @@ static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
         again.out.eu = out->eu;
         again.out.epce = out->epce;
         again.out.epkl = out->epkl;
-        again.out.epjs = job->m <= PANEL_PAIRS ? out->epjs : NULL;
     }
     return again;
 }
@@ -116,7 +115,7 @@ static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, 
     return VG_OK;
 }
 
-#define PANEL_LARGE 2.0 /* nats of EU */
+#define PANEL_LARGE 2.1 /* nats of EU, above log PANEL_PAIRS */
 
 /* Lanes of a float panel with a divergence so large that float does not hold its absolute error. The choice must not
  * depend on which results are requested, so that a result has the same bits in every request. */
