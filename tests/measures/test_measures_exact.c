@@ -431,11 +431,46 @@ static void summary_of_many(void **state) {
     free(data);
 }
 
+/* A sample without anything in the first class, at every place among samples that have a member below the floor there:
+ * each of them has the bits that it has alone. */
+static void empty_class_among_others(void **state) {
+    (void)state;
+    enum { N = 18, C = 3 };
+    static const float little[] = {0, 1e-38F, 1e-32F};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    int same = 1;
+    for (size_t m = 2; m <= 20; m += 3)
+        for (size_t at = 0; at < N; at++) {
+            float *data = ref_alloc(N * m * C, sizeof *data);
+            for (size_t i = 0; i < N * m; i++) {
+                float first = i / m == at ? little[(i + at) % 3] : i % m == 1 ? 1e-20F : 0.5F;
+                data[i * C] = first;
+                data[i * C + 1] = (1 - first) * 0.75F;
+                data[i * C + 2] = 1 - first - data[i * C + 1];
+            }
+            vg_predictions view = vg_predictions_f32(data, N, m, C);
+            vg_scores block = scores_new(shape_of(&view, &options));
+            assert_int_equal(vg_score(&block, NULL, &view, &options), VG_OK);
+            for (size_t n = 0; n < N; n++) {
+                vg_predictions one = rows_from(&view, n, 1);
+                vg_scores alone = scores_new(shape_of(&one, &options));
+                vg_scores here = places_from(&block, shape_of(&view, &options), N, n);
+                assert_int_equal(vg_score(&alone, NULL, &one, &options), VG_OK);
+                same &= same_scores("an empty class", &alone, &here, shape_of(&one, &options));
+                scores_free(&alone);
+            }
+            scores_free(&block);
+            free(data);
+        }
+    assert_true(same);
+}
+
 static int suite(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads),          cmocka_unit_test(blocks),       cmocka_unit_test(strides),
         cmocka_unit_test(stride_zero),      cmocka_unit_test(narrow_types), cmocka_unit_test(alone),
         cmocka_unit_test(summary_of_parts), cmocka_unit_test(chunks),       cmocka_unit_test(summary_of_many),
+        cmocka_unit_test(empty_class_among_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

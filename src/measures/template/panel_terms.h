@@ -144,11 +144,12 @@ static VG_NOINLINE void P(floor_logs)(P(panel) * t) {
 }
 
 /* mean_m log(max(x, floor)/x') of set s at column j, and mean_m x log(x'/max(x, floor)) into *diagonal, which counts
- * for distinct pairs. `s`: 0, or 1 + the gate. */
+ * for distinct pairs. `s`: 0, or 1 + the gate. Both are 0 in lanes in which the class is empty, whatever others need. */
 static VG_NOINLINE P(acc) P(floored)(const P(panel) * t, size_t j, size_t s, P(acc) * diagonal) {
     bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
     const double inverse = 1.0 / (double)t->M;
     const size_t first = s ? (s - 1) * t->M : 0;
+    vr some = P(choose)(t->mu_high[j] < (PANEL_REAL)PANEL_NONE, vr_set(0), vr_set(1));
     P(acc) out;
     for (int h = 0; h < PANEL_HALVES; h++) {
         vd gate = s ? P(half)(t->gamma[j * t->K + s - 1], h) * t->inverse_zbar[s - 1].h[h] : vd_set(1.0);
@@ -163,8 +164,9 @@ static VG_NOINLINE P(acc) P(floored)(const P(panel) * t, size_t j, size_t s, P(a
                 own -=
                     P(half)(P(member)(t->of, m), h) * gate * term * (s ? P(half)(t->over[first + m], h) : vd_set(1.0));
         }
-        out.h[h] = sum * inverse;
-        diagonal->h[h] += own * inverse;
+        vd share = P(half)(some, h) * inverse;
+        out.h[h] = sum * share;
+        diagonal->h[h] += own * share;
     }
     return out;
 }
