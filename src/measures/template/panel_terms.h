@@ -144,7 +144,7 @@ static VG_NOINLINE void P(floor_logs)(P(panel) * t) {
 }
 
 /* mean_m log(max(x, floor)/x') of set s at column j, and mean_m x log(x'/max(x, floor)) into *diagonal, which counts
- * for distinct pairs. `s`: 0, or 1 + the gate. Both are 0 in lanes in which the class is empty, whatever others need. */
+ * for distinct pairs. `s`: 0, or 1 + the gate. Both are 0 in lanes whose class is empty, whatever other lanes need. */
 static VG_NOINLINE P(acc) P(floored)(const P(panel) * t, size_t j, size_t s, P(acc) * diagonal) {
     bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
     const double inverse = 1.0 / (double)t->M;
