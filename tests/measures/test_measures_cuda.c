@@ -2,6 +2,7 @@
  * shapes that do and do not fit shared memory, every memory, type, stride and option, the same bits every time. Skipped
  * where there is no GPU. */
 #include "device_cases.h"
+#include "far_members.h"
 
 #ifdef VG_TEST_CUDA_RUNTIME
 #include <cuda_runtime_api.h>
@@ -204,6 +205,20 @@ static void small_gates(void **state) {
     assert_int_equal(against_cpu("small gates", &view, &options), 0);
 }
 
+static void far_members(void **state) {
+    static const size_t classes[] = {2, 10, FAR_MOST_CLASSES};
+    const far_errors bounds = {.plain = 2e-6, .gated = 4e-6, .pairs = 5e-6, .snr = 1e-6}; /* as docs/gpu.md states */
+    double worst = 0;
+    (void)state;
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
+        for (size_t members = 2; members <= FAR_MOST; members += members / 16 + 1)
+            for (size_t f = 0; f < FAR_VALUES; f++)
+                far_worst(&worst, far_member_error(by_device, members, classes[c], far_values[f], 11 * members));
+    fprintf(stderr, "  one far member: at most %.3g\n", worst);
+    assert_true(worst <= 1e-6);
+    assert_int_equal(far_groups_beyond(by_device, bounds, GROUP_MEMBERS, GROUP_CLASSES), 0);
+}
+
 #ifdef VG_TEST_CUDA_RUNTIME
 /* Predictions and results on the device: the same bits as through host memory. */
 static void device_memory_in_and_out(void **state) {
@@ -252,6 +267,8 @@ static void device_memory_in_and_out(void **state) {
 #endif
 
 int main(void) {
+    if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
+        cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
     vg_scorer *probe;
     options.device = VG_SCORE_ON_CUDA;
@@ -268,6 +285,7 @@ int main(void) {
         cmocka_unit_test(bad_rows),
         cmocka_unit_test(bad_rows_of_many_classes),
         cmocka_unit_test(small_gates),
+        cmocka_unit_test(far_members),
 #ifdef VG_TEST_CUDA_RUNTIME
         cmocka_unit_test(device_memory_in_and_out),
 #endif

@@ -19,9 +19,13 @@ SCORE_FN bool row_good(const score_view *v, int row, const int wide) {
     return good && fabs(sum - 1.0) <= 1e-3;
 }
 
-/* Sums over a row: p, its smallest value, and Gamma (p - mu) of up to four gates. */
+/* Sums over a row: p, its smallest value, and Gamma (p - mu) of up to four gates: in float over ROW_PART classes, then
+ * added in double. Where classes are equal but for one, their small terms are rounded alike beside its large one, and a
+ * sum of all in float would be off by their number times that. */
+#define ROW_PART 16
 typedef struct row_sums {
-    float all, least, sum[SCORE_GROUP];
+    float all, least, part[SCORE_GROUP];
+    double sum[SCORE_GROUP];
 } row_sums;
 SCORE_FN void row_take(row_sums *x, float p, const float *halves, const float *gamma, const int G) {
     float d = (p - halves[0]) - halves[1], g[SCORE_GROUP];
@@ -30,7 +34,14 @@ SCORE_FN void row_take(row_sums *x, float p, const float *halves, const float *g
     get4(g, gamma);
     SCORE_UNROLL
     for (int j = 0; j < G; j++)
-        x->sum[j] += g[j] * d;
+        x->part[j] += g[j] * d;
+}
+SCORE_FN void row_move(row_sums *x, const int G) {
+    SCORE_UNROLL
+    for (int j = 0; j < G; j++) {
+        x->sum[j] += (double)x->part[j];
+        x->part[j] = 0.0f;
+    }
 }
 
 /* sum_c Gamma (p - mu) of G gates from k on for one member, stored where omega will be; in float also the row's sum and
@@ -40,28 +51,34 @@ SCORE_FN void member_gates32(const score_view *v, int s, int m, int k, float *ro
     int C = job->c;
     const float *p = (const float *)v->p + (s * job->m + m) * job->row, *halves = v->halves + 2 * s * C,
                 *gamma = (const float *)v->gamma + s * C * job->groups + k;
-    row_sums x = {0.0f, 1.0f, {0.0f, 0.0f, 0.0f, 0.0f}};
+    row_sums x = {0.0f, 1.0f, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0, 0.0, 0.0, 0.0}};
     /* rows lie on multiples of 16 bytes, and so do their classes' halves */
-    if (job->place == SCORE_SHARED && C % 4 == 0) {
-        SCORE_ROLLED
-        for (int c = 0; c < C; c += 4) {
-            float four[4], h[8];
-            get4(four, p + c);
-            get4(h, halves + 2 * c);
-            get4(h + 4, halves + 2 * c + 4);
-            SCORE_UNROLL
-            for (int u = 0; u < 4; u++, gamma += job->groups)
-                row_take(&x, four[u], h + 2 * u, gamma, G);
+    const bool fours = job->place == SCORE_SHARED && C % 4 == 0;
+    SCORE_ROLLED
+    for (int from = 0; from < C; from += ROW_PART) {
+        int to = C - from < ROW_PART ? C : from + ROW_PART;
+        if (fours) {
+            SCORE_ROLLED
+            for (int c = from; c < to; c += 4) {
+                float four[4], h[8];
+                get4(four, p + c);
+                get4(h, halves + 2 * c);
+                get4(h + 4, halves + 2 * c + 4);
+                SCORE_UNROLL
+                for (int u = 0; u < 4; u++, gamma += job->groups)
+                    row_take(&x, four[u], h + 2 * u, gamma, G);
+            }
+        } else {
+            for (int c = from; c < to; c++, gamma += job->groups)
+                row_take(&x, p[c], halves + 2 * c, gamma, G);
         }
-    } else {
-        for (int c = 0; c < C; c++, gamma += job->groups)
-            row_take(&x, p[c], halves + 2 * c, gamma, G);
+        row_move(&x, G);
     }
     *row_sum = x.all;
     *row_least = x.least;
     SCORE_UNROLL
     for (int j = 0; j < SCORE_GROUP; j++)
-        ((float *)v->omega)[(s * job->m + m) * job->groups + k + j] = j < G ? x.sum[j] : 0.0f;
+        ((float *)v->omega)[(s * job->m + m) * job->groups + k + j] = j < G ? (float)x.sum[j] : 0.0f;
 }
 
 SCORE_FN void member_gates64(const score_view *v, int s, int m, int k) {
