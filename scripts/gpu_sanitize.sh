@@ -2,6 +2,7 @@
 # gpu_sanitize.sh [BUILD] [SECONDS] - the tests of the GPU's operations under compute-sanitizer: bad accesses (memcheck)
 # and races in shared memory (racecheck). SECONDS limits the whole run.
 #   SANITIZE_TOOLS="memcheck racecheck"   SANITIZE_TESTS="test_backend_ops ..."
+#   SANITIZE_CASES="cuda*": a pattern of the cases to run; those on the CPU have no kernels and are slow under the tool
 #   SANITIZE_FLAGS: more for compute-sanitizer
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -22,9 +23,8 @@ for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
         # A test requests more memory than there is: that failed allocation is no error.
         flags=
         [ $tool != memcheck ] || flags='--report-api-errors no'
-        # Cases on the CPU have no kernels and are slow under the tool.
         # shellcheck disable=SC2086
-        VARGATE_REQUIRE_GPU=1 VARGATE_TEST_ONLY='cuda*' timeout -k 5 $left "$sanitizer" --tool $tool \
+        VARGATE_REQUIRE_GPU=1 VARGATE_TEST_ONLY=${SANITIZE_CASES:-cuda*} timeout -k 5 $left "$sanitizer" --tool $tool \
             --error-exitcode 9 $flags ${SANITIZE_FLAGS:-} "$build/tests/$test" >"$log" 2>&1
         code=$?
         summary="$(($(date +%s) - begin)) s, $(grep -a 'ERROR SUMMARY\|RACECHECK SUMMARY' "$log" | tail -n 1)"

@@ -23,7 +23,7 @@ static vg_status by_device(vg_scores *got, vg_score_summary *summary, const vg_p
     return status;
 }
 
-static void against_reference(void **state) {
+static void cuda_against_reference(void **state) {
     (void)state;
     assert_int_equal(device_usual_cases(by_device), 0);
     for (size_t shift = 0; shift < 3; shift++)
@@ -86,7 +86,7 @@ static size_t against_cpu(const char *name, const vg_predictions *view, const vg
     return count;
 }
 
-static void large_shapes(void **state) {
+static void cuda_large_shapes(void **state) {
     static const struct {
         maker kind;
         double parameter;
@@ -121,13 +121,13 @@ static void large_shapes(void **state) {
     }
 }
 
-static void asked_alone(void **state) {
+static void cuda_asked_alone(void **state) {
     (void)state;
     assert_int_equal(device_alone_cases(by_device), 0);
 }
 
 /* Half floats, strides, and options that are left to the host. */
-static void other_views(void **state) {
+static void cuda_other_views(void **state) {
     enum { N = 40, M = 7, C = 6 }; /* p = 1/2 .. 1/32 and 1/32 again */
     uint16_t half[N * M * C];
     float turned[M * N * C];
@@ -152,7 +152,7 @@ static void other_views(void **state) {
 }
 
 /* The first bad row is named, as by vg_scorer, counted over all blocks. */
-static void bad_rows(void **state) {
+static void cuda_bad_rows(void **state) {
     float p[5 * 3 * 2];
     double tu[5];
     vg_scores out = {.tu = tu};
@@ -172,7 +172,7 @@ static void bad_rows(void **state) {
 }
 
 /* The same where the classes of a sample are divided, and where members lie apart. */
-static void bad_rows_of_many_classes(void **state) {
+static void cuda_bad_rows_of_many_classes(void **state) {
     enum { N = 3, M = 4, C = 700 };
     double tu[N];
     float *p = ref_alloc((size_t)N * M * C, sizeof *p);
@@ -195,7 +195,7 @@ static void bad_rows_of_many_classes(void **state) {
 }
 
 /* Samples in which a member's gated probabilities are too small for the kernel are left to the host. */
-static void small_gates(void **state) {
+static void cuda_small_gates(void **state) {
     double p[2 * 2 * 3] = {1, 0, 0, 0, 1, 0, 0.2, 0.3, 0.5, 0.3, 0.3, 0.4}, k[] = {1, 1e300};
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
     vg_predictions view = vg_predictions_f64(p, 2, 2, 3);
@@ -205,7 +205,7 @@ static void small_gates(void **state) {
     assert_int_equal(against_cpu("small gates", &view, &options), 0);
 }
 
-static void far_members(void **state) {
+static void cuda_far_members(void **state) {
     static const size_t classes[] = {2, 10, FAR_MOST_CLASSES};
     const far_errors bounds = {.plain = 2e-6, .gated = 4e-6, .pairs = 5e-6, .snr = 1e-6}; /* as docs/gpu.md states */
     double worst = 0;
@@ -221,7 +221,7 @@ static void far_members(void **state) {
 
 #ifdef VG_TEST_CUDA_RUNTIME
 /* Predictions and results on the device: the same bits as through host memory. */
-static void device_memory_in_and_out(void **state) {
+static void cuda_device_memory_in_and_out(void **state) {
     enum { N = 700, M = 50, C = 10, K = 3 };
     double *wide = make_predictions(N, M, C, MAKE_DIRICHLET, 1), tu[N], gepjs[N * K], mean[N * C], back[N * C];
     float *p = ref_alloc(N * M * C, sizeof *p), *on_device;
@@ -278,16 +278,16 @@ int main(void) {
     }
     vg_scorer_free(probe);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_reference),
-        cmocka_unit_test(large_shapes),
-        cmocka_unit_test(other_views),
-        cmocka_unit_test(asked_alone),
-        cmocka_unit_test(bad_rows),
-        cmocka_unit_test(bad_rows_of_many_classes),
-        cmocka_unit_test(small_gates),
-        cmocka_unit_test(far_members),
+        cmocka_unit_test(cuda_against_reference),
+        cmocka_unit_test(cuda_large_shapes),
+        cmocka_unit_test(cuda_other_views),
+        cmocka_unit_test(cuda_asked_alone),
+        cmocka_unit_test(cuda_bad_rows),
+        cmocka_unit_test(cuda_bad_rows_of_many_classes),
+        cmocka_unit_test(cuda_small_gates),
+        cmocka_unit_test(cuda_far_members),
 #ifdef VG_TEST_CUDA_RUNTIME
-        cmocka_unit_test(device_memory_in_and_out),
+        cmocka_unit_test(cuda_device_memory_in_and_out),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
