@@ -8,8 +8,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 ruff=${RUFF:-ruff} prettier=${PRETTIER:-npx --yes prettier@3.6.2} status=0
 
-files() { # files PATTERN...: the tracked files that match, or those named on the command line that do
-    git ls-files -z -- "$@" ':!tests/data/*/*' ':!src/report/report_template.html'
+files() { # files PATTERN...: the tracked files of our own that match
+    git ls-files -z -- "$@" ':!tests/data/*/*' ':!third_party' ':!src/report/report_template.html'
 }
 format() { # format TOOL COMMAND...: the names come on standard input
     tool=$1

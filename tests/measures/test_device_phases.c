@@ -344,8 +344,7 @@ static void far_members(void **state) {
             }
     }
     forced_lanes.lanes = forced.threads = 0;
-    const far_errors bounds = {.plain = 2e-6, .gated = 4e-6, .pairs = 5e-6, .snr = 1e-6}; /* as docs/gpu.md states */
-    assert_int_equal(far_groups_beyond(emulate, bounds, 45, GROUP_CLASSES), 0);
+    assert_int_equal(far_groups_beyond(emulate, 45, GROUP_CLASSES), 0);
 }
 
 int main(void) {

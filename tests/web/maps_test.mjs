@@ -57,7 +57,11 @@ for (const step of [1, 10, 20, 47, 100]) {
     check(`image ${number} at step ${step}`, shown.captions.includes(text), shown.captions);
   }
   const shares = shown.captions.map((text) => Number(text.split(" ")[2]));
-  check(`order at step ${step}`, shares.every((share, i) => i === 0 || share <= shares[i - 1]), shares);
+  check(
+    `order at step ${step}`,
+    shares.every((share, i) => i === 0 || share <= shares[i - 1]),
+    shares,
+  );
 }
 
 // Pixels: as many dark ones as sites abstain, as many grey ones as are left out, none dark without the overlay.
