@@ -299,6 +299,34 @@ static void small_requests(void **state) {
     }
 }
 
+/* Each two of TU to GEPJS, for every number of members that has kernels of its own: none but these two are computed, so
+ * that every combination of sums over members and gates runs. */
+static void pairs_of_fields(void **state) {
+    enum { ENTROPIES = 12 };
+    (void)state;
+    for (int number = 5000; number < 5000 + 12 * 4; number++) {
+        request *r = request_new(number, 1);
+        r->m = 1 + (size_t)(number - 5000) % 12, r->c = 3 + (size_t)number % 3, r->n = 100;
+        r->options = (vg_score_options)VG_SCORE_OPTIONS_INIT;
+        r->options.k = r->k, r->options.k_count = 1 + (size_t)(number - 5000) / 12, r->options.threads = 1;
+        r->problems = 1;
+        free(r->data);
+        draw_values(r);
+        score_all(r, r->n);
+        for (int first = 0; first < ENTROPIES; first++)
+            for (int second = 0; second < first; second++) {
+                arrays got = {0};
+                vg_score_summary summary;
+                take(&got, r, first, 0);
+                take(&got, r, second, 0);
+                feed(r, &r->packed, &got, &r->options, 0, r->n, 0, &summary);
+                compare(r, &got, 0);
+                drop(&got);
+            }
+        request_free(r);
+    }
+}
+
 /* As many elements that threads share the work. */
 static void large_requests(void **state) {
     (void)state;
@@ -382,9 +410,9 @@ static void chunked_requests(void **state) {
 }
 
 static int suite(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(small_requests), cmocka_unit_test(large_requests),
-                                       cmocka_unit_test(staged_requests), cmocka_unit_test(staged_decisions),
-                                       cmocka_unit_test(chunked_requests)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(small_requests),   cmocka_unit_test(pairs_of_fields),
+                                       cmocka_unit_test(large_requests),   cmocka_unit_test(staged_requests),
+                                       cmocka_unit_test(staged_decisions), cmocka_unit_test(chunked_requests)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

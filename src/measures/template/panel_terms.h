@@ -415,13 +415,13 @@ INLINE void P(column_terms)(P(panel) * t, size_t j, const size_t M, const size_t
     P(add_entropy)(&t->sets[0].part, &at, &t->mu[j]);
     bool keep = K && M > 1 && t->logs && (job->need_gated_logs || (job->out.gepjs && !t->many));
     if (M > 1 && t->logs) {
-        const vr *log = t->log + (j - t->from);
+        /* Kept beside gates whether or not they need it: of two forms a compiler may fuse the products of one alone,
+         * and a result would have other bits when other fields are asked for. */
+        vr *dev = K ? t->dev : NULL;
         if (VG_PANEL_DOUBLE && job->options.logits)
-            keep ? P(column_logs)(t->of, M, &at, t->dev, log, t->block, true)
-                 : P(column_logs)(t->of, M, &at, NULL, log, t->block, true);
+            P(column_logs)(t->of, M, &at, dev, t->log + (j - t->from), t->block, true);
         else
-            keep ? P(column_logs)(t->of, M, &at, t->dev, NULL, 0, true)
-                 : P(column_logs)(t->of, M, &at, NULL, NULL, 0, true);
+            P(column_logs)(t->of, M, &at, dev, NULL, 0, true);
         P(add_divergence)(&t->sets[0].part, &at);
         P(add_reverse)(t, &at);
         if (job->need_reverse && !job->options.logits &&
