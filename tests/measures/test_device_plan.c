@@ -372,7 +372,7 @@ static void memory_of_tiles(void **unused) {
         job.stride_m = job.c;
         vg_measures__score_form(&job);
         size_t n = (size_t)job.n, M = (size_t)job.m, T = (size_t)job.tiles, bytes = vg_measures__score_tile_bytes(&job);
-        char *memory = (char *)0 + 4096; /* never read */
+        char *memory = (char *)(uintptr_t)4096; /* never read */
         vg_measures__score_tile_memory(&job, memory);
         part parts[] = {{(size_t)((char *)job.tile_rows - memory), (double)(n * T * M * 8 * sizeof(float))},
                         {(size_t)((char *)job.tile - memory), (double)(n * T * sizeof(tile_sums))},
