@@ -456,7 +456,9 @@ static size_t run_range(uint64_t first, uint64_t count) {
 static uint64_t remembered_fail(void) {
     static const struct {
         uint64_t seed, number;
-    } trials[] = {{9008, 885291}}; /* logits that differ by 708: a second mean of about 1e-308 */
+    } trials[] = {{9008, 885291}, /* logits that differ by 708: a second mean of about 1e-308 */
+                  {1, 5972631},
+                  {1, 6116903}}; /* three members, three gates, GTU the only gated measure */
     uint64_t bad = 0, own = seed;
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         seed = trials[i].seed;
