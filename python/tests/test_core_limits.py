@@ -78,12 +78,13 @@ def test_no_leak() -> None:
 
 
 def test_the_gil_is_released() -> None:
-    p = np.random.default_rng(0).dirichlet(np.ones(10), size=(4000, 60)).astype("f4")
+    """One call of some tenths of a second, in which this thread wakes up every millisecond, or on a busy machine less
+    often; a call that kept the lock would let it run before and after only."""
+    p = np.random.default_rng(0).dirichlet(np.ones(10), size=(20000, 60)).astype("f4")
     ticks, done = 0, threading.Event()
 
     def work() -> None:
-        for _ in range(3):
-            vargate.score(p, threads=1)
+        vargate.score(p, k=np.arange(1, 21), threads=1)
         done.set()
 
     thread = threading.Thread(target=work)
