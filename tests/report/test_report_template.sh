@@ -28,4 +28,4 @@ cp -r web/build.mjs web/index.html web/package.json web/package-lock.json web/st
 ln -s "$(cd "$modules" && pwd)/node_modules" "$folder/web/node_modules"
 cd "$folder/web" || exit 1
 node node_modules/typescript/bin/tsc --noEmit -p . || exit 1
-exec node build.mjs --check
+node build.mjs --check
