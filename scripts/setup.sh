@@ -42,6 +42,9 @@ if [ "${1:-}" = tests ] || [ "${1:-}" = checks ]; then
 fi
 if [ "${1:-}" = checks ]; then
     have clang || want clang
+    # its sanitizers and fuzzer, a package of their own
+    echo 'int main(void) { return 0; }' | clang -fsanitize=thread -x c - -o /dev/null 2>/dev/null ||
+        want libclang-rt-dev
     have clang-format || want clang-format
 fi
 
