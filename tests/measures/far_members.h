@@ -185,7 +185,7 @@ static inline far_errors far_groups_errors(far_scoring score, const far_groups *
 /* Every family with three gates and with four, in shapes of up to so many members and classes: how many exceed the
  * bounds, each printed. */
 static inline size_t far_groups_beyond(far_scoring score, size_t most_members, size_t most_classes) {
-    const far_errors bounds = far_bounds;
+    const far_errors *most = &far_bounds;
     static const size_t members[] = {2, 3, 7, 16, 45, 110, GROUP_MEMBERS};
     static const size_t classes[] = {2, 10, 54, 100, 175, GROUP_CLASSES};
     static const double values[] = {0, 1e-30, 1e-15, 1e-6}, left[] = {.5, .18, .02, 1e-5};
@@ -202,7 +202,7 @@ static inline size_t far_groups_beyond(far_scoring score, size_t most_members, s
         far_errors e = far_groups_errors(score, &g);
         far_worst(&worst.plain, e.plain), far_worst(&worst.gated, e.gated);
         far_worst(&worst.pairs, e.pairs), far_worst(&worst.snr, e.snr);
-        if (e.plain <= bounds.plain && e.gated <= bounds.gated && e.pairs <= bounds.pairs && e.snr <= bounds.snr)
+        if (e.plain <= most->plain && e.gated <= most->gated && e.pairs <= most->pairs && e.snr <= most->snr)
             continue;
         if (count++ < 20)
             fprintf(stderr, "  family %d, %zu x %zu, %zu gates, %g: off by %.3g, gated %.3g, pairs %.3g, SNR %.3g\n",

@@ -299,8 +299,8 @@ static void small_requests(void **state) {
     }
 }
 
-/* Each two of TU to GEPJS, for every number of members that has kernels of its own: none but these two are computed, so
- * that every combination of sums over members and gates runs. */
+/* Each two of TU to GEPJS alone, with 1 to 12 members and 1 to 4 gates: kernels are compiled for small numbers of both,
+ * and what is not asked for is left out of them. */
 static void pairs_of_fields(void **state) {
     enum { ENTROPIES = 12 };
     (void)state;
